@@ -1,0 +1,399 @@
+"""The configuration of the study: merge its layers, check the result, explain what is wrong.
+
+Three layers make it, the later ones win: workflow/scales/<scale>.yaml, workflow/protocols/<protocol>.yaml,
+and config.yaml with Snakemake's `--config`. What a key may hold is in workflow/schemas/config.schema.yaml;
+this module turns a breach of it into a message with the key, the file it is set in, and what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+SCHEMA = "workflow/schemas/config.schema.yaml"
+FOLDERS = {"scale": "workflow/scales", "protocol": "workflow/protocols"}
+HOLDS = {"scale": "a scale holds sizes only", "protocol": "a protocol holds fidelity switches only"}
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+MISSING = object()
+
+KeyPath = tuple[str | int, ...]
+
+
+class ConfigError(ValueError):
+    """Everything that is wrong with a configuration; `problems` has one text per problem."""
+
+    def __init__(self, problems: list[str]):
+        self.problems = problems
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        lines = [f"  {i}. {text}" for i, text in enumerate(problems, 1)]
+        head, foot = f"The configuration has {count}:", "Every key is described in docs/config.md."
+        super().__init__("\n".join([head, *lines, foot]))
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers before merging, to tell where a value was set."""
+
+    top: dict  # what Snakemake handed over: config.yaml and the command line
+    file: dict | None  # config.yaml alone, if it can be read
+    overlays: dict[str, dict]  # file name -> content: the protocol, then the scale
+
+    def origin(self, path: KeyPath) -> str:
+        value = look_up(self.top, path)
+        if value is MISSING:
+            found = (name for name, data in self.overlays.items() if look_up(data, path) is not MISSING)
+            return next(found, "config.yaml")
+        # Compared as text, for NaN differs from itself.
+        same = self.file is None or repr(look_up(self.file, path)) == repr(value)
+        return "config.yaml" if same else "the command line"
+
+    def found(self, path: KeyPath, value: Any) -> str:
+        return f"{dotted(path)} = {shorten(value)} (from {self.origin(path)})"
+
+
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten times as fast
+    """YAML, except that a key given twice is an error: plain YAML silently keeps the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                problem = f"the key `{name}` is given twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(root: Path, name: str) -> tuple[dict, list[str]]:
+    """The mapping in a YAML file of the repository, and what is wrong with the file."""
+    try:
+        data = yaml.load((root / name).read_text(encoding="utf-8"), Loader=Loader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        return {}, [f"{name}{line}: not usable as YAML: {getattr(error, 'problem', None) or error}"]
+    if not isinstance(data, dict):
+        return {}, [f"{name}: must be a mapping of keys to values, found {shorten(data)}"]
+    return plain(data), []
+
+
+def plain(value: Any) -> Any:
+    """A copy of plain dicts and lists. Keys become text: `50:` and `"50":` are the same key here."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def merge(base: Any, over: Any) -> Any:
+    """`over` laid on `base`: mappings merge, everything else replaces."""
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return over
+    return base | {key: merge(base.get(key), item) for key, item in over.items()}
+
+
+def choose_methods(merged: dict, top: dict, file: dict | None) -> dict:
+    """Keep the methods that config.yaml (or the command line) names, in the order of config.yaml.
+
+    A scale only gives sizes: a method leaves the study when its line in config.yaml is deleted. The order
+    is taken from the file because Snakemake puts what the command line sets first.
+    """
+    rest, names = {key: item for key, item in merged.items() if key != "methods"}, top.get("methods", MISSING)
+    if not isinstance(names, dict):
+        return rest if names is MISSING else merged
+    listed = look_up(file, ("methods",))
+    ordered = [name for name in listed if name in names] if isinstance(listed, dict) else []
+    return rest | {"methods": {name: merged["methods"][name] for name in [*ordered, *names]}}
+
+
+def coerce(value: Any, node: dict | None) -> Any:
+    """Turn text into a number where the schema wants a number.
+
+    Snakemake hands over the inner values of `--config 'toy={seeds: 2}'` as text, and YAML reads 1e-3 as text.
+    """
+    if isinstance(value, dict):
+        return {key: coerce(item, child(node, key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [coerce(item, child(node, 0)) for item in value]
+    wanted = node is not None and node.get("type") in ("integer", "number")
+    if wanted and isinstance(value, str) and NUMBER.fullmatch(value):
+        return int(value) if re.fullmatch(r"[-+]?\d+", value) else float(value)
+    return value
+
+
+def child(node: dict | None, key: str | int) -> dict | None:
+    """The schema of one key (or list item) below `node`; None if the schema has none."""
+    if node is None:
+        return None
+    if isinstance(key, int):
+        return node.get("items")
+    if key in node.get("properties", {}):
+        return node["properties"][key]
+    rules = node.get("patternProperties", {})
+    return next((sub for rule, sub in rules.items() if re.search(rule, key)), None)
+
+
+def schema_at(schema: dict, path: KeyPath) -> dict | None:
+    return reduce(child, path, schema)
+
+
+def schema_leaves(node: dict, path: tuple[str, ...] = ()) -> dict[str, dict]:
+    """Dotted key -> schema, for each key that holds a value; free names appear as the schema's x-name."""
+    branches = list(node.get("properties", {}).items())
+    branches += [(node["x-name"], sub) for sub in node.get("patternProperties", {}).values()]
+    if not branches:
+        return {".".join(path): node}
+    return {key: leaf for name, sub in branches for key, leaf in schema_leaves(sub, (*path, name)).items()}
+
+
+def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """(path, value) of everything in nested mappings that is not a mapping."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, (*path, key))
+    else:
+        yield path, value
+
+
+def look_up(data: Any, path: KeyPath) -> Any:
+    for key in path:
+        if not isinstance(data, list if isinstance(key, int) else dict):
+            return MISSING
+        if (key >= len(data)) if isinstance(key, int) else (key not in data):
+            return MISSING
+        data = data[key]
+    return data
+
+
+def dotted(path: KeyPath) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+
+
+def shorten(value: Any, width: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def close(word: Any, candidates: Collection[str]) -> str:
+    """The candidate nearest to a misspelt word, or ''. Case does not count."""
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    found = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
+    return by_lower[found[0]] if found else ""
+
+
+def did_you_mean(*names: str) -> str:
+    """The end of a message, so that its question mark closes it."""
+    quoted = " or ".join(f"`{name}`" for name in names if name)
+    return f"; did you mean {quoted}?" if quoted else ""
+
+
+def bounds(node: dict) -> str:
+    if "minimum" in node and "maximum" in node:
+        return f" from {node['minimum']} to {node['maximum']}"
+    low = {"minimum": "at least", "exclusiveMinimum": "greater than"}
+    words = low | {"maximum": "at most", "exclusiveMaximum": "less than"}
+    parts = [f" {text} {node[key]}" for key, text in words.items() if key in node]
+    return " and".join(parts)
+
+
+def allowed(node: dict) -> str:
+    """What the schema allows for one value, in words."""
+    if "x-allowed" in node:
+        return node["x-allowed"]
+    if "enum" in node:
+        return "one of " + ", ".join(map(str, node["enum"]))
+    if node["type"] == "array":
+        size = node["minItems"] if node["minItems"] == node.get("maxItems") else "one or more"
+        unique = ", no two equal" if node.get("uniqueItems") else ""
+        return f"a list of {size}, each {allowed(node['items'])}{unique}"
+    if node["type"] == "object":
+        names = ", ".join(node.get("properties", {}))
+        return (
+            f"a mapping with the keys {names}"
+            if names
+            else f"a mapping from {node['x-name']} to its settings"
+        )
+    return {"integer": "an integer", "number": "a number", "string": "text"}[node["type"]] + bounds(node)
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    return is_int(value) or (isinstance(value, float) and math.isfinite(value))
+
+
+# Stricter than JSON Schema: 5.0 is no integer (it would break ranges), NaN and infinity are no numbers
+# (every comparison with NaN is false, so bounds let it through).
+STRICT = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
+TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT)
+Validator = extend(Draft202012Validator, type_checker=TYPES)
+
+
+def unknown_key(path: KeyPath, schema: dict, layers: Layers) -> str:
+    """The message for a key the schema does not have, with the key that was probably meant."""
+    parent, key, known = path[:-1], str(path[-1]), schema_leaves(schema)
+    node = schema_at(schema, parent) or {}
+    rule = next(iter(node.get("patternProperties", {})), "")
+    in_use = look_up(layers.top, parent)  # where names are free, those in use are the ones to suggest
+    others = [name for name in in_use if child(node, name)] if isinstance(in_use, dict) else []
+    near = close(key, [*node.get("properties", {}), *others])
+    guesses = [dotted((*parent, near))] if near else []
+    elsewhere = [name for name in known if name.split(".")[-1] == key]
+    if not near and not elsewhere:
+        far = close(key, {name.split(".")[-1] for name in known})
+        guesses = [name for name in known if name.split(".")[-1] == far]
+    text = f"{dotted(path)}: unknown key (from {layers.origin(path)})"
+    text += f"; a name here must match {rule.split('$')[0]}$" if rule else ""
+    text += f"; `{key}` exists at {', '.join(elsewhere)}" if elsewhere else ""
+    return text + did_you_mean(*guesses)
+
+
+def missing_key(path: KeyPath, schema: dict, layers: Layers) -> str:
+    node = schema_at(schema, path) or {}
+    protocol, scale = layers.overlays
+    files = {"scale": f"{scale} or config.yaml", "protocol": f"{protocol} or config.yaml"}
+    text = f"{dotted(path)} is missing: set it in {files.get(node.get('x-layer'), 'config.yaml')}"
+    example = f" (`{path[1]}: {{{path[2]}: 400}}`)" if path[0] == "methods" and len(path) == 3 else ""
+    return f"{text}{example} to {allowed(node)}"
+
+
+def translate(error: ValidationError, schema: dict, layers: Layers) -> list[str]:
+    """The messages for one breach of the schema."""
+    path, value, node = tuple(error.absolute_path), error.instance, error.schema
+    if error.validator == "additionalProperties":
+        extra = [key for key in value if child(node, key) is None]
+        return [unknown_key((*path, key), schema, layers) for key in extra]
+    if error.validator == "required":
+        lacking = [key for key in node["required"] if key not in value]
+        return [missing_key((*path, key), schema, layers) for key in lacking]
+    text = f"{layers.found(path, value)}: must be {allowed(node)}"
+    if isinstance(value, float) and not is_number(value):
+        text += "; NaN and infinity do not count as numbers"
+    if error.validator == "minProperties":
+        text += "; at least one is needed"
+    if error.validator == "uniqueItems":
+        text += f"; repeated: {shorten([item for i, item in enumerate(value) if item in value[:i]])}"
+    if error.validator == "enum":
+        text += did_you_mean(close(value, [str(item) for item in node["enum"]]))
+    return [text]
+
+
+def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[str]:
+    """Known keys that do not belong in this overlay. Unknown ones come out of the schema check."""
+    found = [(path, schema_at(schema, path)) for path, _ in leaves(data)]
+    foreign = [path for path, node in found if node is not None and node.get("x-layer") != layer]
+    return [
+        f"{dotted(path)} does not belong in {name}: {HOLDS[layer]}; set it in config.yaml" for path in foreign
+    ]
+
+
+def cross_problems(config: dict, layers: Layers, refused: list[str]) -> list[str]:
+    """Rules between keys, which a schema cannot say. Lists the schema refused are passed over."""
+    problems = []
+    cells = [("table.dim", "dims"), ("table.n_obs", "n_obs"), ("table.noise", "noise"), ("figure_dim", "dims")]
+    for cell, name in [*cells, ("table.dim", "timing.dims"), ("table.n_obs", "timing.n_obs")]:
+        path, where = ("toy", *cell.split(".")), ("toy", *name.split("."))
+        value, grid = look_up(config, path), look_up(config, where)
+        usable = is_number(value) and isinstance(grid, list)
+        usable = usable and not any(text.startswith((f"toy.{name} ", f"toy.{name}[")) for text in refused)
+        if usable and value not in grid:
+            problems.append(f"{layers.found(path, value)}: must be one of {layers.found(where, grid)}")
+    path = ("toy", "wide_prior", "std")
+    pair = look_up(config, path)
+    if isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)) and pair[0] >= pair[1]:
+        problems.append(f"{layers.found(path, pair)}: the first must be less than the second")
+    return problems
+
+
+def method_problems(config: dict, known: Collection[str], layers: Layers) -> list[str]:
+    methods, known = config.get("methods"), sorted(name.upper() for name in known)
+    names = methods if isinstance(methods, dict) else {}
+    new = [name for name in names if name.isupper() and name not in known]
+    return [
+        f"methods.{name}: no such algorithm (from {layers.origin(('methods', name))}); it needs the file "
+        f"src/tallsbi/algorithms/{name.lower()}.py; available: {', '.join(known)}"
+        + did_you_mean(close(name, known))
+        for name in new
+    ]
+
+
+def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
+    """File name and content of the overlay that `top` names, and what is wrong with either."""
+    folder, name = FOLDERS[layer], top.get(layer)
+    available = sorted(path.stem for path in (root / folder).glob("*.yaml"))
+    if name not in available:
+        text = f"{layer} = {shorten(name)}: no such {layer}" if layer in top else f"{layer} is missing"
+        text += f"; available: {', '.join(available)} (the files of {folder})"
+        return f"{folder}/<{layer}>.yaml", {}, [text + did_you_mean(close(name, available))]
+    file = f"{folder}/{name}.yaml"
+    data, problems = read_yaml(root, file)
+    return file, data, problems + overlay_problems(layer, file, data, schema)
+
+
+def load_schema(root: Path | str) -> dict:
+    return yaml.load((Path(root) / SCHEMA).read_text(encoding="utf-8"), Loader=Loader)
+
+
+def resolve(config: Mapping, root: Path | str, known_methods: Collection[str] | None = None) -> dict:
+    """The full configuration: `config` (config.yaml and --config) over its protocol over its scale, checked.
+
+    `known_methods` are the names of the algorithms there are; by default those of tallsbi.algorithms.
+    Raises ConfigError with every problem found.
+    """
+    root, top, schema = Path(root), plain(config), load_schema(root)
+    if known_methods is None:
+        from tallsbi import algorithms
+
+        known_methods = algorithms.names()
+    file, wrong_file = read_yaml(root, "config.yaml") if (root / "config.yaml").is_file() else (None, [])
+    scale_file, scale, wrong_scale = read_overlay("scale", top, root, schema)
+    protocol_file, protocol, wrong_protocol = read_overlay("protocol", top, root, schema)
+    layers = Layers(top, None if wrong_file else file, {protocol_file: protocol, scale_file: scale})
+    merged = coerce(choose_methods(merge(merge(scale, protocol), top), top, layers.file), schema)
+
+    problems = wrong_file + wrong_scale + wrong_protocol
+    complete = scale and protocol  # without an overlay its keys are missing; saying so would hide the cause
+    for error in Validator(schema).iter_errors(merged):
+        reported = error.absolute_path and error.absolute_path[0] in FOLDERS
+        if not reported and (complete or error.validator != "required"):
+            problems += translate(error, schema, layers)
+    problems += method_problems(merged, known_methods, layers) + cross_problems(merged, layers, problems)
+    if problems:
+        raise ConfigError(list(dict.fromkeys(problems)))
+    return merged
+
+
+def load_or_exit(config: Mapping, root: Path | str) -> dict:
+    """`resolve` for the Snakefile: a bad configuration prints its message alone and ends with code 1.
+
+    Snakemake puts the lines of the Snakefile around any exception but SystemExit.
+    """
+    try:
+        return resolve(config, root)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
+def run_name(config: Mapping) -> str:
+    """The directory under results/: `run` if given, else the scale, and the protocol unless published."""
+    if config.get("run"):
+        return str(config["run"])
+    suffix = "" if config["protocol"] == "published" else f"-{config['protocol']}"
+    return f"{config['scale']}{suffix}"

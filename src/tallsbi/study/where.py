@@ -1,0 +1,58 @@
+"""Say where a finished run has put its tables and figures.
+
+    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--run NAME]
+
+What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from tallsbi.study.config import run_name
+
+
+def artifacts(folder: Path) -> set[str]:
+    """Names of what a folder holds. One table or figure may be there in several formats, so no endings."""
+    files = folder.iterdir() if folder.is_dir() else ()
+    return {path.stem for path in files if path.is_file() and not path.name.startswith(".")}
+
+
+def describe(run: Path, shown: Path) -> list[str]:
+    """One line for each kind of output in the directory `run`, which the lines call `shown`."""
+    rows = []
+    for kind in ("tables", "figures"):
+        count = len(artifacts(run / kind))
+        if count:
+            noun = kind if count > 1 else kind[:-1]
+            rows.append((kind.capitalize(), str(shown / kind), f"({count} {noun})"))
+    rows += [("Report", str(shown / path.name), "") for path in sorted(run.glob("report*"))]
+    width = max((len(place) for _, place, _ in rows), default=0)
+    return [f"{title:<8} {place:<{width}}   {note}".rstrip() for title, place, note in rows]
+
+
+def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tallsbi.study.where", description=__doc__.splitlines()[0]
+    )
+    for name in ("scale", "protocol", "run"):
+        parser.add_argument(f"--{name}", help="default: from config.yaml")
+    given = {key: value for key, value in vars(parser.parse_args(arguments)).items() if value}
+    root = root or Path.cwd()
+    config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
+    shown = Path("results") / run_name(config | given)
+    lines = describe(root / shown, shown)
+    if not lines:
+        print(f"{shown} has no tables or figures yet", file=sys.stderr)
+        return 1
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,394 @@
+"""The configuration: its layers, its checks and messages, and that schema, files and docs say the same.
+
+Run as a script, `python tests/test_config.py` rewrites the table of docs/config.md from schema and layers.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tallsbi.study import config as cfg
+from tallsbi.study import where
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = cfg.load_schema(ROOT)
+FILES = {layer: sorted((ROOT / folder).glob("*.yaml")) for layer, folder in cfg.FOLDERS.items()}
+TABLE_HEAD = "| key | allowed | value | meaning |\n| --- | --- | --- | --- |\n"
+
+
+def load(name: str | Path) -> dict:
+    return cfg.plain(yaml.load((ROOT / name).read_text(encoding="utf-8"), Loader=cfg.Loader))
+
+
+KNOWN = sorted({"GAUSS", "JAC", "LANGEVIN", "DET_GEF", "TAMED", *load("config.yaml")["methods"]})
+
+
+def top(**changes) -> dict:
+    """config.yaml at the smoke scale with changes, as Snakemake would hand it over."""
+    return cfg.merge(load("config.yaml"), {"scale": "smoke", "protocol": "published", **cfg.plain(changes)})
+
+
+def message(config: dict, root: Path = ROOT) -> str:
+    with pytest.raises(cfg.ConfigError) as caught:
+        cfg.resolve(config, root, KNOWN)
+    return str(caught.value)
+
+
+def wildcard(path: tuple) -> str:
+    """The dotted key of a path, with the free names as the schema and the docs write them."""
+    if path[0] == "methods" and len(path) > 1:
+        path = (path[0], "<NAME>", *path[2:])
+    if path[:2] == ("ddim", "eta") and len(path) > 2:
+        path = (*path[:2], "<T>", *path[3:])
+    return ".".join(path)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the configuration files, to be broken."""
+    shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
+    for folder in cfg.FOLDERS.values():
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copy(ROOT / "config.yaml", tmp_path)
+    return tmp_path
+
+
+# Layers
+
+
+@pytest.mark.parametrize("protocol", [path.stem for path in FILES["protocol"]])
+@pytest.mark.parametrize("scale", [path.stem for path in FILES["scale"]])
+def test_every_scale_and_protocol_resolves(scale, protocol):
+    full = cfg.resolve(top(scale=scale, protocol=protocol), ROOT, KNOWN)
+    assert full["toy"]["dims"] == load(f"workflow/scales/{scale}.yaml")["toy"]["dims"]
+    assert full["fidelity"] == load(f"workflow/protocols/{protocol}.yaml")["fidelity"]
+    assert full["toy"]["correlation"] == load("config.yaml")["toy"]["correlation"]
+    assert full["methods"]["GAUSS"].keys() >= {"steps", "cov_samples", "cov_steps", "cov_eta"}
+
+
+def test_config_wins_over_overlays_and_lists_replace():
+    changes = {"toy": {"seeds": 2, "dims": [10]}, "fidelity": {"uniform_switch": 0.25}}
+    full = cfg.resolve(top(**changes, methods={"JAC": {"steps": 7}}), ROOT, KNOWN)
+    smoke, published = load("workflow/scales/smoke.yaml"), load("workflow/protocols/published.yaml")
+    assert (full["toy"]["seeds"], full["toy"]["dims"]) == (2, [10])
+    assert full["toy"]["n_obs"] == smoke["toy"]["n_obs"]
+    assert full["fidelity"] == {**published["fidelity"], "uniform_switch": 0.25}
+    assert full["methods"]["JAC"] == {"steps": 7}
+    assert full["methods"]["GAUSS"]["steps"] == smoke["methods"]["GAUSS"]["steps"]
+
+
+def test_protocol_wins_over_scale(tree, monkeypatch):
+    monkeypatch.setattr(cfg, "overlay_problems", lambda *_: [])  # let a scale hold a key of the protocol
+    (tree / "workflow/scales/smoke.yaml").open("a").write("fidelity: {uniform_switch: 0.125}\n")
+    full = cfg.resolve(top(), tree, KNOWN)
+    assert full["fidelity"] == load("workflow/protocols/published.yaml")["fidelity"]
+
+
+def test_methods_are_those_of_config_in_the_order_of_the_file():
+    config = top()
+    config["methods"] = {"NEW": {"steps": 3}, "LANGEVIN": {}, "JAC": {}}
+    full = cfg.resolve(config, ROOT, [*KNOWN, "NEW"])
+    assert list(full["methods"]) == ["JAC", "LANGEVIN", "NEW"]
+    assert full["methods"]["JAC"]["steps"] == load("workflow/scales/smoke.yaml")["methods"]["JAC"]["steps"]
+
+
+def test_resolve_leaves_its_argument_alone():
+    config = top()
+    before = copy.deepcopy(config)
+    cfg.resolve(config, ROOT, KNOWN)["toy"]["dims"].append(99)
+    assert config == before
+
+
+def test_command_line_text_becomes_numbers():
+    parse_config = pytest.importorskip("snakemake.cli").parse_config
+    given = parse_config(["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={JAC: {tau: 0.1}}"])
+    full = cfg.resolve(top(**given), ROOT, KNOWN)
+    assert (full["seed"], full["toy"]["seeds"], full["toy"]["noise"]) == (7, 2, [0, 0.01, 0.001])
+    assert isinstance(full["toy"]["noise"][0], int)
+    assert full["methods"]["JAC"]["tau"] == 0.1
+
+
+def test_unquoted_ddim_steps_are_the_same_key():
+    assert cfg.resolve(top(ddim={"eta": {50: 0.3}}), ROOT, KNOWN)["ddim"]["eta"]["50"] == 0.3
+
+
+def test_run_name():
+    assert cfg.run_name({"scale": "smoke", "protocol": "published"}) == "smoke"
+    assert cfg.run_name({"scale": "smoke", "protocol": "stated"}) == "smoke-stated"
+    assert cfg.run_name({"scale": "smoke", "protocol": "stated", "run": "trial-1"}) == "trial-1"
+
+
+# Mistakes
+
+# One case per line, in YAML as on the command line, then what the message must contain.
+BROKEN = r"""
+sead: 1                          => sead: unknown key (from the command line) && did you mean `seed`?
+toy: {n_ob: [1]}                 => toy.n_ob: unknown key && did you mean `toy.n_obs`?
+corelation: 0.1                  => corelation: unknown key && did you mean `toy.correlation`?
+methods: {JAC: {stps: 3}}        => methods.JAC.stps: unknown key && did you mean `methods.JAC.steps`?
+n_obs: [2]                       => n_obs: unknown key && `n_obs` exists at toy.n_obs, toy.table.n_obs
+seed: abc                        => seed = 'abc' (from the command line): must be an integer at least 0
+seed: -1                         => seed = -1 && at least 0
+run: 5                           => run = 5 && a name of 1 to 64 letters
+run: "; rm -rf x"                => run = '; rm -rf x' (from the command line): must be a name of 1 to 64
+run: ../x                        => run = '../x'
+run: "x\n"                       => run = 'x\n'
+toy:                             => toy = None && a mapping with the keys seeds, samples
+toy: {dims: 2}                   => toy.dims = 2 && a list of one or more
+toy: {dims: []}                  => toy.dims = [] && a list of one or more, each an integer from 1 to 256
+toy: {dims: [2, 10, 257]}        => toy.dims[2] = 257 && an integer from 1 to 256
+toy: {noise: [0, 0.01, 0.0]}     => toy.noise = [0, 0.01, 0.0] && no two equal && repeated: [0.0]
+toy: {noise: [0, 0.01, .nan]}    => toy.noise[2] = nan && from 0 to 10 && NaN and infinity do not count
+clip: .inf                       => clip = inf && NaN and infinity do not count
+toy: {seeds: true}               => toy.seeds = True && an integer from 1 to 1000
+toy: {seeds: 5.0}                => toy.seeds = 5.0 && an integer from 1 to 1000
+toy: {correlation: 1}            => toy.correlation = 1 && at least 0 and less than 1
+toy: {mixture: {scales: [1.0]}}  => toy.mixture.scales = [1.0] && a list of 2, each a number greater than 0
+toy: {wide_prior: {std: [2, 1]}} => toy.wide_prior.std = [2, 1] && the first must be less than the second
+toy: {table: {dim: 5}}           => toy.table.dim = 5 && toy.dims = [2, 10] (from workflow/scales/smoke.yaml)
+toy: {dims: [2]}                 => 2 problems && toy.table.dim = 10 (from config.yaml) && toy.figure_dim = 10
+toy: {n_obs: [2], noise: [0]}    => 2 problems && toy.table.n_obs = 32 && toy.table.noise = 0.01
+ddim: {eta: {50: 1.5}}           => ddim.eta.50 = 1.5 && a number from 0 to 1
+ddim: {eta: {fifty: 1}}          => ddim.eta.fifty: unknown key && must match ^[1-9][0-9]*$
+device: cudda                    => device = 'cudda' && one of cpu, cuda && did you mean `cuda`?
+methods: {JAC: {studies: [toi]}} => methods.JAC.studies[0] = 'toi' && one of toy, sbibm, jrnmm && mean `toy`?
+methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
+methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, LANGEVIN
+methods: {gauss: {}}             => methods.gauss: unknown key && did you mean `methods.GAUSS`?
+methods: {BARE: {}}              => methods.BARE.steps is missing && config.yaml (`BARE: {steps: 400}`)
+scale: smok                      => scale = 'smok' && laptop, paper, smoke && did you mean `smoke`?
+scale: ../protocols/stated       => 1 problem && no such scale
+scale: [smoke]                   => 1 problem && no such scale
+protocol: statd                  => protocol = 'statd' && published, stated && did you mean `stated`?
+{scale: x, seed: -1}             => 2 problems && scale = 'x' && seed = -1
+{sead: 1, seed: x, toy: {dims: [], n_ob: 3}} => 4 problems && sead && seed = 'x' && toy.dims = [] && toy.n_ob
+"""
+
+
+@pytest.mark.parametrize("line", BROKEN.strip().splitlines())
+def test_broken_config(line):
+    changes, fragments = line.split(" => ")
+    text = message(top(**yaml.safe_load(changes)))
+    assert [fragment for fragment in fragments.split(" && ") if fragment not in text] == [], text
+
+
+@pytest.mark.parametrize("key", ["seed", "methods", "scale", "protocol", "toy.mixture", "toy.mala.retries"])
+def test_missing_key(key):
+    config, (*parent, name) = top(), key.split(".")
+    del cfg.look_up(config, tuple(parent))[name]
+    assert f"{key} is missing" in message(config)
+
+
+def test_no_methods():
+    assert "methods = {} (from the command line)" in message(top() | {"methods": {}})
+
+
+SMOKE, PUBLISHED = "workflow/scales/smoke.yaml", "workflow/protocols/published.yaml"
+BROKEN_FILES = [
+    (SMOKE, "toy:\n  seeds: ]\n", f"{SMOKE}, line 2: not usable as YAML"),
+    (SMOKE, "toy: {}\nclip: 1\ntoy: {}\n", "line 3: not usable as YAML: the key `toy` is given twice"),
+    (SMOKE, "- 1\n", f"{SMOKE}: must be a mapping"),
+    (SMOKE, "", f"{SMOKE}: must be a mapping"),
+    (SMOKE, "fidelity: {toy_prior: wide}", f"fidelity.toy_prior does not belong in {SMOKE}"),
+    (SMOKE, "clip: 2.0\n", "a scale holds sizes only; set it in config.yaml"),
+    (SMOKE, "toy: {seedz: 1}\n", f"toy.seedz: unknown key (from {SMOKE})"),
+    (SMOKE, "toy: {seeds: 0}\n", f"toy.seeds = 0 (from {SMOKE})"),
+    (PUBLISHED, "toy: {seeds: 3}\n", f"toy.seeds does not belong in {PUBLISHED}"),
+    ("config.yaml", "seed: 3\nseed: 4\n", "config.yaml, line 2: not usable as YAML: the key `seed`"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "fragment"), BROKEN_FILES)
+def test_broken_file(name, text, fragment, tree):
+    (tree / name).write_text(text)
+    assert fragment in message(top(), tree)
+
+
+def test_origin_is_config_yaml_when_the_file_says_so(tree):
+    config = top(seed=-3, toy={"noise": [float("nan")]})
+    (tree / "config.yaml").write_text(yaml.safe_dump(config))
+    text = message(config, tree)
+    assert "seed = -3 (from config.yaml)" in text
+    assert "toy.noise[0] = nan (from config.yaml)" in text
+
+
+def test_load_or_exit_prints_the_message_only(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cfg.load_or_exit(top(seed=-1, methods={}) | {"methods": {}}, ROOT)
+    assert ended.value.code == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("The configuration has 2 problems:\n  1. ")
+
+
+def test_import_is_light():
+    code = "import sys, tallsbi.study.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT / "src", text=True) == "set()\n"
+
+
+def test_where(tmp_path, capsys):
+    (tmp_path / "config.yaml").write_text("{scale: smoke, protocol: published}\n")
+    assert where.main([], tmp_path) == 1
+    assert capsys.readouterr().err == "results/smoke has no tables or figures yet\n"
+    for name in ["tables/a.csv", "tables/a.md", "tables/b.csv", "figures/f.svg", "report.html"]:
+        path = tmp_path / "results/smoke-stated" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert where.main(["--protocol", "stated"], tmp_path) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Tables   results/smoke-stated/tables        (2 tables)",
+        "Figures  results/smoke-stated/figures       (1 figure)",
+        "Report   results/smoke-stated/report.html",
+    ]
+
+
+# Drift between schema, files and docs
+
+
+def schema_keys() -> set[str]:
+    return set(cfg.schema_leaves(SCHEMA))
+
+
+def file_keys() -> set[str]:
+    files = [ROOT / "config.yaml", *FILES["scale"], *FILES["protocol"]]
+    return {wildcard(path) for file in files for path, _ in cfg.leaves(load(file))}
+
+
+def docs_keys() -> set[str]:
+    text = (ROOT / "docs/config.md").read_text(encoding="utf-8").split(TABLE_HEAD)[1]
+    return {re.match(r"\| `([^`]+)` \|", line)[1] for line in text.splitlines() if line.startswith("|")}
+
+
+def optional_keys() -> set[str]:
+    """Keys that a layer may leave out: the run's name, and the settings only some methods have."""
+    return {
+        "run",
+        *(key for key in schema_keys() if key.startswith("methods.") and not key.endswith(".steps")),
+    }
+
+
+def test_files_have_the_keys_of_the_schema():
+    files, schema = file_keys(), schema_keys()
+    unset = schema - files - optional_keys()
+    assert files <= schema, f"in a configuration file but not in the schema: {sorted(files - schema)}"
+    assert not unset, f"in the schema but in no configuration file: {sorted(unset)}"
+
+
+def test_docs_have_the_keys_of_the_schema():
+    docs, schema = docs_keys(), schema_keys()
+    assert docs == schema, f"only in docs: {sorted(docs - schema)}; only in schema: {sorted(schema - docs)}"
+
+
+def test_docs_table_is_up_to_date():
+    old = (ROOT / "docs/config.md").read_text(encoding="utf-8").split(TABLE_HEAD)[1]
+    kept = [comparable(line) for line in old.splitlines()]
+    new = [comparable(line) for line in docs_table().removeprefix(TABLE_HEAD).splitlines()]
+    diff = "\n".join(difflib.unified_diff(kept, new, "docs/config.md", "schema and layers", lineterm="", n=0))
+    assert not diff, f"run `python tests/test_config.py` to update the table\n{diff}"
+
+
+def comparable(line: str) -> str:
+    """A row without the value from config.yaml, for that file is there to be edited."""
+    _, key, allowed, value, meaning, _ = line.split("|")
+    node = cfg.schema_leaves(SCHEMA).get(key.strip(" `"), {})
+    return "|".join([key, allowed, value if "x-layer" in node else " ", meaning])
+
+
+def nodes(node: dict, path: str = ""):
+    """Every subschema with its place."""
+    yield path, node
+    for word in ("properties", "patternProperties"):
+        for key, sub in node.get(word, {}).items():
+            yield from nodes(sub, f"{path}.{key}")
+    if "items" in node:
+        yield from nodes(node["items"], f"{path}[]")
+
+
+def lapses(schema: dict) -> list[str]:
+    """Where the schema is laxer than we want it: open mappings, empty lists, unbounded or free values."""
+    return [path for path, node in nodes(schema) if not (strict(path, node) and complete(path, node))]
+
+
+def strict(path: str, node: dict) -> bool:
+    kind = "enum" if "enum" in node else node.get("type")
+    if kind == "object":
+        return node.get("additionalProperties") is False and bool(
+            {"properties", "patternProperties"} & set(node)
+        )
+    if kind == "array":
+        fixed = node.get("minItems") == node.get("maxItems")  # a pair is no grid: its two values may be equal
+        return node.get("minItems", 0) >= 1 and "items" in node and (fixed or node.get("uniqueItems") is True)
+    if kind in ("integer", "number"):
+        low, high = {"minimum", "exclusiveMinimum"} & set(node), {"maximum", "exclusiveMaximum"} & set(node)
+        return bool(low and (high or path in UNBOUNDED))
+    return "pattern" in node if kind == "string" else kind == "enum"
+
+
+def complete(path: str, node: dict) -> bool:
+    """It is described, and what it holds is required, except where leaving it out means something."""
+    free = set(node.get("properties", {})) - set(node.get("required", []))
+    needed = {"steps"} & free if path.startswith(".methods.") else free - {"run"}
+    return ("description" in node or path.endswith("[]") or path == "") and not needed
+
+
+METHOD = r".methods.^[A-Z][A-Z0-9_]*$(?!\n)"
+# No largest sensible value: any seed is a seed, a step size or a demand can be as large as one likes.
+UNBOUNDED = {".seed", f"{METHOD}.tau", f"{METHOD}.ratio", ".toy.mala.min_ess"}
+
+
+def test_schema_is_strict_everywhere():
+    cfg.Validator.check_schema(SCHEMA)
+    assert lapses(SCHEMA) == []
+
+
+WORDS = (
+    "additionalProperties minItems uniqueItems minimum exclusiveMinimum maximum pattern required description"
+)
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_a_laxer_schema_is_noticed(word):
+    """Take the keyword out of one place at a time; each time the walk must notice."""
+    count = sum(word in node for _, node in nodes(SCHEMA))
+    assert count
+    for index in range(count):
+        schema = copy.deepcopy(SCHEMA)
+        path, node = [(path, node) for path, node in nodes(schema) if word in node][index]
+        del node[word]
+        assert lapses(schema), f"{word} taken from {path or 'the top'}"
+
+
+# The table of the docs
+
+
+def value_text(key: str, data: dict) -> str:
+    found = {path: value for path, value in cfg.leaves(data) if wildcard(path) == key}
+    name = 1 if key.startswith("methods.") else -1
+    words = [f"{path[name]} {value}" if "<" in key else str(value) for path, value in found.items()]
+    return ", ".join(words)
+
+
+def row(key: str, node: dict) -> str:
+    files = FILES.get(node.get("x-layer"), [ROOT / "config.yaml"])
+    values = {file.stem: value_text(key, load(file)) or "not set" for file in files}
+    first, *others = values.values()
+    value = "; ".join(f"{name}: {text}" for name, text in values.items()) if {*others} - {first} else first
+    return f"| `{key}` | {cfg.allowed(node)} | {value} | {node['description']} |\n"
+
+
+def docs_table() -> str:
+    return TABLE_HEAD + "".join(row(*item) for item in cfg.schema_leaves(SCHEMA).items())
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs/config.md"
+    page.write_text(page.read_text(encoding="utf-8").split(TABLE_HEAD)[0] + docs_table(), encoding="utf-8")
