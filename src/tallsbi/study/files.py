@@ -1,0 +1,173 @@
+"""Reading and writing the files of the study: outputs appear whole or not at all, with equal bytes each time.
+
+Everything is written to a hidden file next to its destination and moved into place at the end, so a job
+that is killed or meets a full disk leaves nothing that looks like a result. Libraries for tables and
+arrays are imported by the functions that need them.
+"""
+
+import csv
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+class DataError(ValueError):
+    """A file of the study exists but cannot be used."""
+
+
+def _damaged(path: Path, reason: object) -> DataError:
+    return DataError(f"{path} is damaged ({reason}): delete it and rerun")
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Gives a path to write to; when the block ends well the file there replaces `path`, else it is removed.
+
+    The temporary file keeps the suffix, from which some libraries choose the format.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}-{secrets.token_hex(4)}{path.suffix}")
+    try:
+        yield temporary
+        with open(temporary, "rb+") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Writes text as UTF-8 with the line endings it has."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def canonical_json(value: Any, *, indent: int | None = None) -> str:
+    """JSON with sorted keys; numpy values become plain ones, NaN and infinity are refused as not JSON."""
+    return json.dumps(
+        value, sort_keys=True, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain
+    )
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{value!r} ({type(value).__name__}) has no JSON form: convert it to plain values first")
+
+
+def write_json(value: Any, path: str | Path) -> None:
+    """Writes JSON with sorted keys. NaN and infinity are refused: give None where there is no number."""
+    try:
+        text = canonical_json(value, indent=2)
+    except ValueError as error:
+        raise ValueError(f"cannot write {path}: {error}; use None for missing numbers") from error
+    write_text(text + "\n", path)
+
+
+def read_json(path: str | Path) -> Any:
+    """Reads JSON; a damaged file gives a `DataError`."""
+    path = Path(path)
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise _damaged(path, error) from error
+
+
+def write_csv(frame: "pd.DataFrame", path: str | Path) -> None:
+    """Writes a table without its index; numbers are written so that `read_csv` gives them back exactly."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def read_csv(path: str | Path) -> "pd.DataFrame":
+    """Reads a table; an empty, truncated or ragged file gives a `DataError`.
+
+    Empty fields are missing values; words such as "NA" or "None" stay words.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+        _check_table(text)
+        return pd.read_csv(
+            io.StringIO(text),
+            index_col=False,
+            keep_default_na=False,
+            na_values=[""],
+        )
+    except (ValueError, csv.Error) as error:
+        raise _damaged(path, error) from error
+
+
+def _check_table(text: str) -> None:
+    # pandas fills short lines with missing values, which would hide a file cut in the middle.
+    if not text.strip():
+        raise ValueError("empty file")
+    if "\0" in text:
+        raise ValueError("binary content")
+    if not text.endswith("\n"):
+        raise ValueError("the last line is cut")
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    width = len(next(rows))
+    for row in rows:
+        if len(row) != width:
+            raise ValueError(f"line {rows.line_num} has {len(row)} fields, the header {width}")
+
+
+def write_dataset(dataset: "xr.Dataset", path: str | Path) -> None:
+    """Writes a dataset as netCDF 4, uncompressed: equal datasets give equal bytes.
+
+    Attributes that netCDF cannot hold (booleans, None, mappings, nested lists) are stored as JSON text.
+    """
+    # What a dataset remembers of the file it was read from (chunks, compression) must not reach the bytes.
+    plain = dataset.drop_encoding()
+    plain.attrs = _safe_attributes(dataset.attrs)
+    for name in plain.variables:
+        plain[name].attrs = _safe_attributes(dataset[name].attrs)
+    with atomic_path(path) as temporary:
+        plain.to_netcdf(temporary, format="NETCDF4", engine="h5netcdf")
+
+
+def _safe_attributes(attributes: dict[Any, Any]) -> dict[Any, Any]:
+    return {name: _safe_attribute(value) for name, value in attributes.items()}
+
+
+def _safe_attribute(value: Any) -> Any:
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return value
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("i", "u", "f") and getattr(value, "size", 0) > 0:
+        return value
+    return canonical_json(value)
+
+
+def read_dataset(path: str | Path) -> "xr.Dataset":
+    """Reads a whole netCDF file into memory and closes it; a damaged file gives a `DataError`.
+
+    Numbers with a unit of time stay numbers: the study holds durations, not dates.
+    """
+    import xarray as xr
+
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"no file {path}: run the rule that makes it")
+    try:
+        dataset = xr.load_dataset(path, engine="h5netcdf", decode_times=False, decode_timedelta=False)
+    except PermissionError:
+        raise
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _damaged(path, error) from error
+    return dataset.drop_encoding()

@@ -1,0 +1,72 @@
+"""Logging of one job: everything to its log file, warnings and failures to the terminal as well.
+
+The package logs from INFO on, other libraries from WARNING on, so a log file stays readable.
+"""
+
+import faulthandler
+import logging
+import sys
+from pathlib import Path
+from types import TracebackType
+
+PACKAGE = "tallsbi"
+_MARK = "_tallsbi_job"
+
+_FILE_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+_TERMINAL_FORMAT = "%(levelname)s %(name)s: %(message)s"
+
+
+def setup(log_path: str | Path | None, name: str) -> logging.Logger:
+    """Starts the log of the job `name` and returns its logger.
+
+    The log file starts empty. Without one, everything goes to the terminal. Uncaught exceptions, captured
+    warnings and the stacks of crashes below Python end in the log file too. A second call replaces what
+    the first one set up.
+    """
+    reset()
+    _add(logging.StreamHandler(), logging.INFO if log_path is None else logging.WARNING, _TERMINAL_FORMAT)
+    logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger(PACKAGE).setLevel(logging.INFO)
+    logger = logging.getLogger(f"{PACKAGE}.rule.{name}")
+    logging.captureWarnings(True)
+    if log_path is not None:
+        _log_to_file(Path(log_path), logger)
+    return logger
+
+
+def reset() -> None:
+    """Undoes `setup`; without one it does nothing."""
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if hasattr(handler, _MARK)]:
+        if isinstance(handler, logging.FileHandler):
+            # The fault handler keeps the descriptor of the file that is closed here.
+            faulthandler.disable()
+        root.removeHandler(handler)
+        handler.close()
+    if hasattr(sys.excepthook, _MARK):
+        sys.excepthook = sys.__excepthook__
+    logging.captureWarnings(False)
+
+
+def _log_to_file(path: Path, logger: logging.Logger) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    _add(handler, logging.NOTSET, _FILE_FORMAT)
+    faulthandler.enable(file=handler.stream)
+
+    def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        record = logger.makeRecord(
+            logger.name, logging.CRITICAL, __file__, 0, "the job failed", (), (kind, error, trace)
+        )
+        handler.handle(record)
+        print(f"{logger.name} failed: {kind.__name__}: {error} (traceback in {path})", file=sys.stderr)
+
+    setattr(report, _MARK, True)
+    sys.excepthook = report
+
+
+def _add(handler: logging.Handler, level: int, pattern: str) -> None:
+    handler.setLevel(level)
+    handler.setFormatter(logging.Formatter(pattern))
+    setattr(handler, _MARK, True)
+    logging.getLogger().addHandler(handler)
