@@ -1,0 +1,64 @@
+"""An algorithm is a composition and a sampler, with their settings.
+
+`sample` takes a `Problem` (score, prior and the observations of B datasets) and returns S draws of each tall
+posterior. `score_evaluations` says what that costs, in evaluations of the score per sample and observation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.priors.base import Prior
+from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.samplers.ddim import eta_for
+from tallsbi.scores.base import Score
+
+
+@dataclass(frozen=True)
+class Problem:
+    """n observations of each of B datasets, and the score and prior to explain them with."""
+
+    score: Score
+    prior: Prior
+    x: Float[Tensor, "B n d"]
+
+    @property
+    def datasets(self) -> int:
+        return self.x.shape[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC):
+    """Settings common to all: T time steps, and the half-width of the clipping box (None: no clipping)."""
+
+    steps: int = 400
+    clip: float | None = None
+
+    @classmethod
+    def settings(cls) -> list[str]:
+        """Names of the settings a configuration may give."""
+        return [field.name for field in fields(cls) if field.name != "clip"]
+
+    @property
+    @abstractmethod
+    def score_evaluations(self) -> int:
+        """Evaluations of the score per sample and observation."""
+
+    @abstractmethod
+    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedAlgorithm(Algorithm):
+    """Settings of the precision-weighted algorithms: DDIM's churn (None: the paper's, by T) and switch-over."""
+
+    eta: float | None = None
+    switch_over: float = 0.0
+
+    @property
+    def churn(self) -> float:
+        return eta_for(self.steps) if self.eta is None else self.eta

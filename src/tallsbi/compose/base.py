@@ -1,0 +1,101 @@
+"""A tall score: the score of the diffused posterior given all n observations.
+
+A `TallScore` wraps a `BoundScore` and a `Prior`, so that a sampler sees one function of (theta, t) whatever
+the composition. The precision-weighted compositions GAUSS and JAC share equation (10) of the paper,
+
+    Lambda s = sum_j P_j s_j + (1 - n) P_prior s_prior,   Lambda = sum_j P_j + (1 - n) P_prior,
+
+with P the precisions of the backward kernels. Every P is (alpha / sigma^2) I + E with E the excess
+precision, so Lambda = (alpha / sigma^2) I + sum_j E_j + (1 - n) E_prior: n terms of order alpha / sigma^2
+cancel on paper instead of in floating point.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tallsbi.linalg import inverse
+from tallsbi.priors.base import Prior
+from tallsbi.scores.base import BoundScore
+
+
+class EventCount:
+    """How often something happened per dataset, and the largest diffusion time at which it did."""
+
+    def __init__(self, datasets: int) -> None:
+        self.count = torch.zeros(datasets, dtype=torch.int64)
+        self.first_time = torch.full((datasets,), torch.nan, dtype=torch.float64)
+
+    def add(self, happened: Bool[Tensor, "B S"], t: float) -> None:
+        if not bool(happened.any()):
+            return
+        number = happened.sum(1).cpu()
+        # Samplers walk down from t = 1: the first event has the largest time.
+        fresh = (number > 0) & (self.count == 0)
+        self.first_time[fresh] = t
+        self.count += number
+
+
+class TallScore(ABC):
+    """Score of p_t(theta_t | x_1, ..., x_n) for B datasets.
+
+    `lost_definiteness` counts, per dataset, the evaluations in which Lambda was not positive definite.
+    """
+
+    def __init__(self, single: BoundScore, prior: Prior, datasets: int) -> None:
+        self.single, self.prior = single, prior
+        self.n, self.schedule, self.dim, self.datasets = single.n, single.schedule, prior.dim, datasets
+        self.lost_definiteness = EventCount(datasets)
+
+    @abstractmethod
+    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]: ...
+
+
+class WeightedScore(TallScore):
+    """Shared by the precision-weighted compositions.
+
+    `switch_over`: for a prior that is not Gaussian, use the plain sum of scores as long as
+    sqrt(alpha) <= switch_over (the published code's rule, 0.5); 0 means the weighted formula at every t.
+    """
+
+    def __init__(self, single: BoundScore, prior: Prior, datasets: int, switch_over: float = 0.0) -> None:
+        super().__init__(single, prior, datasets)
+        if not 0 <= switch_over <= 1:
+            raise ValueError(f"switch_over={switch_over}: a level of sqrt(alpha), between 0 and 1.")
+        self.switch_over = switch_over
+
+    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+        if self.n == 1:
+            return self.single(theta, t)[:, :, 0]
+        if not self.prior.is_gaussian and self.schedule.sqrt_alpha(t) <= self.switch_over:
+            prior_score = self.prior.diffused_score(theta, t, self.schedule)
+            return self.single.total(theta, t) + (1 - self.n) * prior_score
+        return self._weighted(theta, t)
+
+    @abstractmethod
+    def _weighted(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]: ...
+
+    def _solve(
+        self,
+        theta: Float[Tensor, "B S m"],
+        t: float,
+        score_sum: Float[Tensor, "B S m"],
+        excess_sum: Float[Tensor, "B #S m m"],
+        weighted_sum: Float[Tensor, "B S m"],
+    ) -> Float[Tensor, "B S m"]:
+        """The tall score from sum_j s_j, sum_j E_j and sum_j E_j s_j."""
+        ratio = self.schedule.alpha(t) / self.schedule.sigma2(t)
+        prior_score, prior_excess = self.prior.score_and_excess(theta, t, self.schedule)
+        eye = torch.eye(self.dim, dtype=theta.dtype, device=theta.device)
+        Lambda = ratio * eye + excess_sum + (1 - self.n) * prior_excess
+        prior_weighted = (prior_excess @ prior_score[..., None])[..., 0]
+        right = ratio * (score_sum + (1 - self.n) * prior_score) + weighted_sum + (1 - self.n) * prior_weighted
+        inverses, positive = inverse(Lambda)
+        self.lost_definiteness.add(~positive.expand(theta.shape[:2]), t)
+        if inverses.shape[1] == 1:
+            return right @ inverses[:, 0].mT
+        return (inverses @ right[..., None])[..., 0]

@@ -1,0 +1,99 @@
+"""The loop every sampler shares: from N(0, I) at t = 1 down the grid to t = 0.
+
+A sampler implements one `step(tall, theta, t, s, noise)`. The loop clips the state where asked, watches for
+non-finite states and returns them with the samples: a diverging run is a result, not a crash.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from tallsbi.compose.base import EventCount, TallScore
+from tallsbi.schedule import time_grid
+
+T = TypeVar("T")
+Progress = Callable[[Iterable[T]], Iterable[T]]
+
+
+class Noise:
+    """Standard normal draws, reproducible dataset by dataset.
+
+    With one generator per dataset the draws of a dataset do not depend on which others are solved in the
+    same call; a single generator serves any number of datasets.
+    """
+
+    def __init__(self, generators: list[torch.Generator], dtype: torch.dtype = torch.float32) -> None:
+        if not generators:
+            raise ValueError("Noise needs at least one generator.")
+        self.generators, self.dtype = generators, dtype
+        self.device = generators[0].device
+
+    def __call__(self, datasets: int, samples: int, dim: int) -> Float[Tensor, "B S m"]:
+        if len(self.generators) == 1:
+            return self._draw(self.generators[0], datasets, samples, dim)
+        if len(self.generators) != datasets:
+            raise ValueError(
+                f"Noise has {len(self.generators)} generators for {datasets} datasets; give one or one each."
+            )
+        return torch.stack([self._draw(generator, samples, dim) for generator in self.generators])
+
+    def _draw(self, generator: torch.Generator, *shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=self.dtype, device=self.device)
+
+
+@dataclass(frozen=True)
+class Health:
+    """What went wrong on the way, per dataset: counts, and the diffusion time it first did (NaN: never)."""
+
+    lost_definiteness: Int[Tensor, "B"]
+    lost_definiteness_time: Float[Tensor, "B"]
+    nonfinite: Int[Tensor, "B"]
+    nonfinite_time: Float[Tensor, "B"]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Draws of B tall posteriors and the health of the run."""
+
+    theta: Float[Tensor, "B S m"]
+    health: Health
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler(ABC):
+    """`steps` grid steps; `clip` keeps the state inside [-clip, clip] after each of them."""
+
+    steps: int
+    clip: float | None = None
+
+    @abstractmethod
+    def step(
+        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
+    ) -> Float[Tensor, "B S m"]:
+        """Move the samples from time t to time s < t."""
+
+    def run(self, tall: TallScore, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+        theta = noise(tall.datasets, samples, tall.dim)
+        nonfinite = EventCount(tall.datasets)
+        for t, s in progress(list(pairwise(time_grid(self.steps)))):
+            theta = self.step(tall, theta, t, s, noise)
+            if self.clip is not None:
+                theta = theta.clamp_(-self.clip, self.clip)
+            finite = theta.isfinite()
+            if not bool(finite.all()):
+                nonfinite.add(~finite.all(-1), s)
+        health = Health(
+            lost_definiteness=tall.lost_definiteness.count,
+            lost_definiteness_time=tall.lost_definiteness.first_time,
+            nonfinite=(~theta.isfinite().all(-1)).sum(1).cpu(),
+            nonfinite_time=nonfinite.first_time,
+        )
+        return Samples(theta, health)
