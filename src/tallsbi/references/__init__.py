@@ -1,0 +1,1 @@
+"""Reference posteriors, each with a certificate of how far it can be trusted."""

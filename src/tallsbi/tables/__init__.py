@@ -1,0 +1,1 @@
+"""Tables: tidy data in, one table out, the paper's printed numbers beside ours."""

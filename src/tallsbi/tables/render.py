@@ -1,0 +1,84 @@
+"""A table as CSV, Markdown and LaTeX.
+
+The CSV is tidy and complete. Markdown and LaTeX are for reading: mean and spread in one cell, numbers
+rounded to what they are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Table:
+    """`tidy` is the data, `shown` the same for a reader, `note` what one must know to read it."""
+
+    tidy: pd.DataFrame
+    shown: pd.DataFrame
+    note: str
+
+
+def spread(mean: float, std: float, digits: int = 2) -> str:
+    """`0.17 ± 0.08`; `diverged` where there is no number."""
+    if pd.isna(mean):
+        return "diverged"
+    return f"{number(mean, digits)} ± {number(std, digits)}" if pd.notna(std) else number(mean, digits)
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Fixed digits for ordinary sizes, an exponent for the rest."""
+    if pd.isna(value):
+        return "–"
+    if value != 0 and (abs(value) >= 1000 or abs(value) < 0.5 * 10.0**-digits):
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"
+
+
+def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
+    """A number of the paper: `nan` where the paper prints nan, a dash where it prints nothing."""
+    if not known:
+        return "–"
+    return "nan" if pd.isna(mean) else spread(mean, std, digits)
+
+
+def to_markdown(table: Table, title: str) -> str:
+    body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=_alignment(table.shown.columns))
+    return f"# {title}\n\n{body}\n\n{table.note}\n"
+
+
+def to_latex(table: Table, title: str) -> str:
+    header = " & ".join(_escape(str(column)) for column in table.shown.columns)
+    rows = [" & ".join(_escape(str(value)) for value in row) for row in table.shown.itertuples(index=False)]
+    body = " \\\\\n".join(rows)
+    columns = "l" + "r" * (table.shown.shape[1] - 1)
+    return (
+        "\\begin{table}\n\\centering\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\hline\n{header} \\\\\n\\hline\n{body} \\\\\n\\hline\n\\end{{tabular}}\n"
+        f"\\caption{{{_escape(title)}. {_escape(table.note)}}}\n\\end{{table}}\n"
+    )
+
+
+def _alignment(columns: Sequence[str]) -> list[str]:
+    return ["left", *["right"] * (len(columns) - 1)]
+
+
+def _escape(text: str) -> str:
+    replacements = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "–": "--", "<": "$<$"}
+    return "".join(replacements.get(character, character) for character in text)
+
+
+def mean_std(values: pd.Series) -> pd.Series:
+    """Mean and standard deviation over the values, NaN as soon as one of them is: none is dropped."""
+    array = values.to_numpy(float)
+    return pd.Series(
+        {
+            "mean": float(array.mean()),
+            "std": float(array.std(ddof=1)) if len(array) > 1 else np.nan,
+            "count": len(array),
+            "diverged": int(np.isnan(array).sum()),
+        }
+    )

@@ -1,0 +1,122 @@
+"""Tables and figures: one rule each, drawn from tidy CSV only."""
+
+TOY_METRIC = {"max_sliced": "max_sw_norm", "sliced": "sw_norm"}[CFG["fidelity"]["toy_metric"]]
+TOY_DISTANCES = {"metrics": f"{TOY}/distances.csv"}
+TOY_FIGURE = {"toy_prior": CFG["fidelity"]["toy_prior"], "metric": TOY_METRIC, "figure_dim": CFG["toy"]["figure_dim"]}
+PAPER = "workflow/resources"
+
+# id: the CSV files it is drawn from, and the settings it needs
+FIGURES = {
+    "pedagogical": ({"pedagogical": f"{TOY}/pedagogical.csv"}, pick("toy.pedagogical")["toy"]["pedagogical"]),
+    "toy_sw_vs_n": (TOY_DISTANCES, TOY_FIGURE),
+    "toy_gaussian_by_dim": (TOY_DISTANCES, TOY_FIGURE),
+    "toy_gaussian_by_noise": (TOY_DISTANCES, TOY_FIGURE),
+    "det_gef_toy": (TOY_DISTANCES, TOY_FIGURE),
+    "toy_prior_width": (TOY_DISTANCES, TOY_FIGURE),
+}
+
+
+def toy_table(problem):
+    """Settings of the toy tables of a problem."""
+    timing = CFG["toy"]["timing"]
+    return {
+        "problem": problem,
+        "cell": toy_cell(problem),
+        "metric": TOY_METRIC,
+        "samples": CFG["toy"]["samples"],
+        "repeats": timing["repeats"],
+        "timing_samples": timing["samples"],
+    }
+
+
+def toy_sw_time_data(table):
+    return {
+        "steps": f"{TOY}/steps.csv",
+        "timing": f"{TOY}/timing.csv",
+        "paper": f"{PAPER}/{table}.csv",
+    }
+
+
+# id: the module that makes it, its title, the CSV files, the settings
+TABLES = {
+    "toy_gaussian_sw_time": (
+        "toy_sw_time",
+        "Gaussian toy: sampling time and distance to the exact posterior",
+        toy_sw_time_data("toy_gaussian_sw_time"),
+        toy_table(TOY_GAUSSIAN),
+    ),
+    "toy_gmm_sw_time": (
+        "toy_sw_time",
+        "Mixture toy: sampling time and distance to the reference posterior",
+        toy_sw_time_data("toy_gmm_sw_time"),
+        toy_table("mixture"),
+    ),
+    "toy_speedup": (
+        "toy_speedup",
+        "Runtime relative to LANGEVIN",
+        {"timing": f"{TOY}/timing.csv", "paper": f"{PAPER}/toy_speedup.csv"},
+        toy_table(TOY_GAUSSIAN),
+    ),
+}
+
+
+def figure_paths():
+    return [f"{RESULTS}/figures/{figure}.{suffix}" for figure in FIGURES for suffix in ("pdf", "png")]
+
+
+def table_paths():
+    return [f"{RESULTS}/tables/{table}.{suffix}" for table in TABLES for suffix in ("csv", "md", "tex")]
+
+
+for figure, (data, settings) in FIGURES.items():
+
+    rule:
+        name:
+            f"draw_{figure}"
+        input:
+            **data,
+        output:
+            pdf=f"{RESULTS}/figures/{figure}.pdf",
+            png=report(
+                f"{RESULTS}/figures/{figure}.png",
+                caption=f"../report/{figure}.rst",
+                category="Figures",
+                labels={"figure": figure},
+            ),
+        params:
+            module=f"tallsbi.figures.{figure}",
+            code=code("draw_figure", f"tallsbi.figures.{figure}"),
+            config=settings,
+            versions=versions("matplotlib", "numpy", "pandas"),
+        log:
+            f"{LOGS}/figures/{figure}.log",
+        script:
+            "../scripts/draw_figure.py"
+
+
+for table, (module, title, data, settings) in TABLES.items():
+
+    rule:
+        name:
+            f"make_{table}"
+        input:
+            **data,
+        output:
+            csv=report(
+                f"{RESULTS}/tables/{table}.csv",
+                caption=f"../report/{table}.rst",
+                category="Tables",
+                labels={"table": table},
+            ),
+            md=f"{RESULTS}/tables/{table}.md",
+            tex=f"{RESULTS}/tables/{table}.tex",
+        params:
+            module=f"tallsbi.tables.{module}",
+            title=title,
+            code=code("make_table", f"tallsbi.tables.{module}"),
+            config=settings,
+            versions=versions("numpy", "pandas"),
+        log:
+            f"{LOGS}/tables/{table}.log",
+        script:
+            "../scripts/make_table.py"

@@ -1,0 +1,49 @@
+"""What all rules share: the resolved configuration, paths, and the params that decide what reruns."""
+
+import re
+
+from tallsbi.algorithms import module_of
+from tallsbi.study import provenance
+from tallsbi.study.config import load_or_exit, run_name
+from tallsbi.study.fingerprint import fingerprint
+
+CFG = load_or_exit(config, ROOT)
+RESULTS = f"results/{run_name(CFG)}"
+LOGS = f"{RESULTS}/logs"
+BENCHMARKS = f"{RESULTS}/benchmarks"
+
+
+def pick(*keys):
+    """The settings a rule depends on, by dotted key: no more, so that no other change reruns it."""
+    chosen = {}
+    for key in keys:
+        value, target = CFG, chosen
+        *parents, last = key.split(".")
+        for parent in parents:
+            value, target = value[parent], target.setdefault(parent, {})
+        target[last] = value[last]
+    return chosen
+
+
+def code(script, *modules):
+    """Fingerprint of a script and all it imports, and of modules it loads by name."""
+    return fingerprint(f"workflow/scripts/{script}.py", *modules, root=ROOT)
+
+
+def versions(*packages):
+    """Versions of the packages that decide a rule's numbers."""
+    return provenance.versions(packages)
+
+
+def methods_of(study):
+    """Settings per method that takes part in a study, without the key that says so."""
+    return {
+        name: {key: value for key, value in settings.items() if key != "studies"}
+        for name, settings in CFG["methods"].items()
+        if study in settings.get("studies", [study])
+    }
+
+
+def one_of(values):
+    """A wildcard constraint from a list of configured values."""
+    return "|".join(re.escape(str(value)) for value in values)

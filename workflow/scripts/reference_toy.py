@@ -1,0 +1,12 @@
+"""Reference posteriors of one toy problem and dimension, for all n and seeds."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from tallsbi.toy.distances import reference_size  # noqa: E402
+from tallsbi.toy.references import reference_draws  # noqa: E402
+
+wildcards, toy = snakemake.wildcards, job.settings["toy"]  # noqa: F821
+count = reference_size(toy["samples"])
+job.write(reference_draws(wildcards.problem, int(wildcards.m), toy["n_obs"], count, job.settings))

@@ -1,0 +1,22 @@
+"""Samples the toy posteriors of one problem and dimension with one method, for all n and seeds."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from functools import partial  # noqa: E402
+
+from tallsbi.toy.sampling import sample_cells  # noqa: E402
+
+wildcards, params = snakemake.wildcards, snakemake.params  # noqa: F821
+cell = params.get("cell") or {"dim": wildcards.m, "noise": wildcards.noise}
+samples = sample_cells(
+    wildcards.problem,
+    int(cell["dim"]),
+    float(cell["noise"]),
+    wildcards.method,
+    params.n_obs,
+    job.settings,
+    progress=partial(job.progress, label="observations"),
+)
+job.write(samples)
