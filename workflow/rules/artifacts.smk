@@ -2,7 +2,11 @@
 
 TOY_METRIC = {"max_sliced": "max_sw_norm", "sliced": "sw_norm"}[CFG["fidelity"]["toy_metric"]]
 TOY_DISTANCES = {"metrics": f"{TOY}/distances.csv"}
-TOY_FIGURE = {"toy_prior": CFG["fidelity"]["toy_prior"], "metric": TOY_METRIC, "figure_dim": CFG["toy"]["figure_dim"]}
+TOY_FIGURE = {
+    "toy_prior": CFG["fidelity"]["toy_prior"],
+    "metric": TOY_METRIC,
+    "figure_dim": CFG["toy"]["figure_dim"],
+}
 PAPER = "workflow/resources"
 
 # id: the CSV files it is drawn from, and the settings it needs
@@ -83,13 +87,13 @@ for figure, (data, settings) in FIGURES.items():
                 category="Figures",
                 labels={"figure": figure},
             ),
+        log:
+            f"{LOGS}/figures/{figure}.log",
         params:
             module=f"tallsbi.figures.{figure}",
             code=code("draw_figure", f"tallsbi.figures.{figure}"),
             config=settings,
             versions=versions("matplotlib", "numpy", "pandas"),
-        log:
-            f"{LOGS}/figures/{figure}.log",
         script:
             "../scripts/draw_figure.py"
 
@@ -110,13 +114,13 @@ for table, (module, title, data, settings) in TABLES.items():
             ),
             md=f"{RESULTS}/tables/{table}.md",
             tex=f"{RESULTS}/tables/{table}.tex",
+        log:
+            f"{LOGS}/tables/{table}.log",
         params:
             module=f"tallsbi.tables.{module}",
             title=title,
             code=code("make_table", f"tallsbi.tables.{module}"),
             config=settings,
             versions=versions("numpy", "pandas"),
-        log:
-            f"{LOGS}/tables/{table}.log",
         script:
             "../scripts/make_table.py"

@@ -27,7 +27,9 @@ def toy_sampling(method, **changes):
 
 def toy_cell(problem):
     """The cell of the time-accuracy table of a problem."""
-    return {**CFG["toy"]["table"], "dim": TOY_DIMS[problem][0]} if problem == "mixture" else CFG["toy"]["table"]
+    return (
+        {**CFG["toy"]["table"], "dim": TOY_DIMS[problem][0]} if problem == "mixture" else CFG["toy"]["table"]
+    )
 
 
 def toy_samples(problem, m, noise, method):
@@ -51,14 +53,14 @@ def toy_samples_by_steps(problem):
 rule reference_toy:
     output:
         f"{TOY}/{{problem}}/m~{{m}}/reference.nc",
-    params:
-        code=code("reference_toy"),
-        config=pick(*TOY_MODEL, "toy.samples", "toy.n_obs", "toy.mala"),
-        versions=versions("arviz", "numpy", "torch"),
     log:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/reference.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/reference.tsv"
+    params:
+        code=code("reference_toy"),
+        config=pick(*TOY_MODEL, "toy.samples", "toy.n_obs", "toy.mala"),
+        versions=versions("arviz", "numpy", "torch"),
     script:
         "../scripts/reference_toy.py"
 
@@ -66,15 +68,15 @@ rule reference_toy:
 rule sample_toy:
     output:
         f"{TOY}/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.nc",
+    log:
+        f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.tsv"
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
         config=lambda w: toy_sampling(w.method),
         n_obs=CFG["toy"]["n_obs"],
         versions=versions("numpy", "torch"),
-    log:
-        f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.tsv"
     script:
         "../scripts/sample_toy.py"
 
@@ -82,16 +84,16 @@ rule sample_toy:
 rule sample_toy_steps:
     output:
         f"{TOY}/{{problem}}/steps/T~{{steps}}/{{method}}.nc",
+    log:
+        f"{LOGS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
         config=lambda w: toy_sampling(w.method, steps=int(w.steps)),
         n_obs=[CFG["toy"]["table"]["n_obs"]],
         cell=lambda w: toy_cell(w.problem),
         versions=versions("numpy", "torch"),
-    log:
-        f"{LOGS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
     script:
         "../scripts/sample_toy.py"
 
@@ -99,18 +101,21 @@ rule sample_toy_steps:
 rule measure_toy:
     input:
         reference=f"{TOY}/{{problem}}/m~{{m}}/reference.nc",
-        samples=expand(f"{TOY}/{{{{problem}}}}/m~{{{{m}}}}/noise~{{{{noise}}}}/samples/{{method}}.nc", method=TOY_METHODS),
+        samples=expand(
+            f"{TOY}/{{{{problem}}}}/m~{{{{m}}}}/noise~{{{{noise}}}}/samples/{{method}}.nc",
+            method=TOY_METHODS,
+        ),
     output:
         f"{TOY}/{{problem}}/m~{{m}}/noise~{{noise}}/distances.csv",
+    log:
+        f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.tsv"
     params:
         code=code("measure_toy"),
         config=pick("seed", "metrics", "toy.samples"),
         n_obs=CFG["toy"]["n_obs"],
         versions=versions("numpy", "POT"),
-    log:
-        f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.tsv"
     script:
         "../scripts/measure_toy.py"
 
@@ -121,15 +126,15 @@ rule measure_toy_steps:
         samples=lambda w: toy_samples_by_steps(w.problem),
     output:
         f"{TOY}/{{problem}}/steps/distances.csv",
+    log:
+        f"{LOGS}/toy/{{problem}}/steps/distances.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/{{problem}}/steps/distances.tsv"
     params:
         code=code("measure_toy"),
         config=pick("seed", "metrics", "toy.samples"),
         n_obs=[CFG["toy"]["table"]["n_obs"]],
         versions=versions("numpy", "POT"),
-    log:
-        f"{LOGS}/toy/{{problem}}/steps/distances.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/steps/distances.tsv"
     script:
         "../scripts/measure_toy.py"
 
@@ -137,6 +142,12 @@ rule measure_toy_steps:
 rule time_toy:
     output:
         f"{TOY}/timing/{{problem}}/m~{{m}}.csv",
+    log:
+        f"{LOGS}/toy/timing/{{problem}}/m~{{m}}.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
+    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
+    threads: workflow.cores
     params:
         code=code("time_toy", *(module_of(method) for method in TOY_METHODS)),
         config={
@@ -145,12 +156,6 @@ rule time_toy:
             "methods": TOY_METHODS,
         },
         versions=versions("numba", "numpy", "torch"),
-    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
-    threads: workflow.cores
-    log:
-        f"{LOGS}/toy/timing/{{problem}}/m~{{m}}.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
     script:
         "../scripts/time_toy.py"
 
@@ -158,6 +163,10 @@ rule time_toy:
 rule illustrate_pedagogical:
     output:
         f"{TOY}/pedagogical.csv",
+    log:
+        f"{LOGS}/toy/pedagogical.log",
+    benchmark:
+        f"{BENCHMARKS}/toy/pedagogical.tsv"
     params:
         code=code("illustrate_pedagogical", module_of("GAUSS")),
         config={
@@ -166,10 +175,6 @@ rule illustrate_pedagogical:
             "method": TOY_METHODS["GAUSS"],
         },
         versions=versions("numpy", "torch"),
-    log:
-        f"{LOGS}/toy/pedagogical.log",
-    benchmark:
-        f"{BENCHMARKS}/toy/pedagogical.tsv"
     script:
         "../scripts/illustrate_pedagogical.py"
 
@@ -203,13 +208,13 @@ rule collect_toy:
         lambda w: TOY_COLLECTIONS[w.collection],
     output:
         f"{TOY}/{{collection}}.csv",
+    log:
+        f"{LOGS}/toy/{{collection}}.log",
     wildcard_constraints:
         collection=one_of(TOY_COLLECTIONS),
     params:
         code=code("collect"),
         config={},
         versions=versions("pandas"),
-    log:
-        f"{LOGS}/toy/{{collection}}.log",
     script:
         "../scripts/collect.py"

@@ -6,9 +6,11 @@ job = start(snakemake)  # noqa: F821
 
 import importlib  # noqa: E402
 
+from tallsbi.figures.style import context  # noqa: E402
 from tallsbi.study.files import read_csv  # noqa: E402
 
 data = {name: read_csv(path) for name, path in snakemake.input.items()}  # noqa: F821
 figure = importlib.import_module(snakemake.params.module).draw(data, job.settings)  # noqa: F821
-job.write(figure, "pdf")
-job.write(figure, "png")
+with context():
+    job.write(figure, "pdf")
+    job.write(figure, "png")

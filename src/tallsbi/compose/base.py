@@ -93,7 +93,9 @@ class WeightedScore(TallScore):
         eye = torch.eye(self.dim, dtype=theta.dtype, device=theta.device)
         Lambda = ratio * eye + excess_sum + (1 - self.n) * prior_excess
         prior_weighted = (prior_excess @ prior_score[..., None])[..., 0]
-        right = ratio * (score_sum + (1 - self.n) * prior_score) + weighted_sum + (1 - self.n) * prior_weighted
+        right = (
+            ratio * (score_sum + (1 - self.n) * prior_score) + weighted_sum + (1 - self.n) * prior_weighted
+        )
         inverses, positive = inverse(Lambda)
         self.lost_definiteness.add(~positive.expand(theta.shape[:2]), t)
         if inverses.shape[1] == 1:

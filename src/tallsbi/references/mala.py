@@ -38,7 +38,7 @@ def mala(
     generator: torch.Generator,
 ) -> Chains:
     """`draws` states of each chain, `thin` iterations apart; `scale` is the diagonal D."""
-    datasets, chains, dim = start.shape
+    datasets, _, dim = start.shape
     theta = start
     log_p, gradient = target(theta)
     step = torch.full((datasets, 1, 1), dim ** (-1 / 3), dtype=start.dtype)

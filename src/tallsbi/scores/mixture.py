@@ -22,9 +22,7 @@ from tallsbi.scores.base import BoundScore, Score
 class MixtureScore(Score):
     """Components k = 1..K with weights [K] and diagonal noise variances [K, m]; prior N(0, I)."""
 
-    def __init__(
-        self, weights: Float[Tensor, "K"], noise: Float[Tensor, "K m"], schedule: Schedule
-    ) -> None:
+    def __init__(self, weights: Float[Tensor, "K"], noise: Float[Tensor, "K m"], schedule: Schedule) -> None:
         self.weights, self.noise, self.schedule = weights, noise, schedule
         self.dim = noise.shape[-1]
 

@@ -86,9 +86,7 @@ class PerturbedScore(Score):
 
 
 class BoundPerturbedScore(BoundScore):
-    def __init__(
-        self, exact: BoundScore, net: Perturbation, eps: float, x: Float[Tensor, "B n d"]
-    ) -> None:
+    def __init__(self, exact: BoundScore, net: Perturbation, eps: float, x: Float[Tensor, "B n d"]) -> None:
         self.exact, self.net, self.eps = exact, net, eps
         self.n, self.schedule = exact.n, exact.schedule
         self._from_x = x @ net.w_x + net.bias[:, None]

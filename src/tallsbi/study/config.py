@@ -306,7 +306,12 @@ def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[st
 def cross_problems(config: dict, layers: Layers, refused: list[str]) -> list[str]:
     """Rules between keys, which a schema cannot say. Lists the schema refused are passed over."""
     problems = []
-    cells = [("table.dim", "dims"), ("table.n_obs", "n_obs"), ("table.noise", "noise"), ("figure_dim", "dims")]
+    cells = [
+        ("table.dim", "dims"),
+        ("table.n_obs", "n_obs"),
+        ("table.noise", "noise"),
+        ("figure_dim", "dims"),
+    ]
     for cell, name in [*cells, ("table.dim", "timing.dims"), ("table.n_obs", "timing.n_obs")]:
         path, where = ("toy", *cell.split(".")), ("toy", *name.split("."))
         value, grid = look_up(config, path), look_up(config, where)

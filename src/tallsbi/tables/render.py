@@ -46,7 +46,9 @@ def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
 
 
 def to_markdown(table: Table, title: str) -> str:
-    body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=_alignment(table.shown.columns))
+    body = table.shown.to_markdown(
+        index=False, disable_numparse=True, colalign=_alignment(table.shown.columns)
+    )
     return f"# {title}\n\n{body}\n\n{table.note}\n"
 
 

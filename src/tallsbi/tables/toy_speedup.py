@@ -57,7 +57,8 @@ def _printed(paper: pd.DataFrame, m: int, method: str) -> list[dict[str, Any]]:
     if found.empty:
         return [{"paper_table": "", "paper": float("nan"), "paper_std": float("nan")}]
     return [
-        {"paper_table": row.table, "paper": row.ratio, "paper_std": row.ratio_std} for row in found.itertuples()
+        {"paper_table": row.table, "paper": row.ratio, "paper_std": row.ratio_std}
+        for row in found.itertuples()
     ]
 
 

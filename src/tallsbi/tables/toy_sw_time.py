@@ -17,7 +17,9 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
     cell, headline = settings["cell"], settings["metric"].removesuffix("_norm")
     distances = _at_cell(data["steps"], cell, settings["problem"])
     times = data["timing"]
-    times = times[(times.problem == settings["problem"]) & (times.m == cell["dim"]) & (times.n == cell["n_obs"])]
+    times = times[
+        (times.problem == settings["problem"]) & (times.m == cell["dim"]) & (times.n == cell["n_obs"])
+    ]
     paper = data["paper"].set_index(["method", "steps"])
     rows, shown = [], []
     methods = list(dict.fromkeys(distances.method))
@@ -29,8 +31,17 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
             seconds = times[(times.method == method) & (times.steps == steps)].seconds
             known = (method, steps) in paper.index
             printed_row = paper.loc[(method, steps)] if known else paper.reindex([(method, steps)]).iloc[0]
-            row = {"method": method, "steps": int(steps), "seeds": len(part), "diverged": int(part.sw.isna().sum())}
-            row |= {"seconds": seconds.median(), "seconds_std": seconds.std(), "seconds_paper": printed_row.seconds}
+            row = {
+                "method": method,
+                "steps": int(steps),
+                "seeds": len(part),
+                "diverged": int(part.sw.isna().sum()),
+            }
+            row |= {
+                "seconds": seconds.median(),
+                "seconds_std": seconds.std(),
+                "seconds_paper": printed_row.seconds,
+            }
             for metric in METRICS:
                 summary = mean_std(part[metric])
                 row |= {metric: summary["mean"], f"{metric}_std": summary["std"]}

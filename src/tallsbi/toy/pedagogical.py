@@ -28,12 +28,18 @@ def illustrate(settings: Mapping[str, Any]) -> pd.DataFrame:
     noise_cov = equicorrelation(2, toy["correlation"])
     rng = numpy_generator(seed, "pedagogical", "x")
     x = theta + rng.standard_normal((max(n_obs), 2)) @ np.linalg.cholesky(noise_cov).T
-    prior, x, noise_cov = Gaussian.standard(2, torch.float64), torch.from_numpy(x)[None], torch.from_numpy(noise_cov)
+    prior, x, noise_cov = (
+        Gaussian.standard(2, torch.float64),
+        torch.from_numpy(x)[None],
+        torch.from_numpy(noise_cov),
+    )
     gauss = configured("GAUSS", settings["method"], settings)
     frames = []
     for n in n_obs:
         mean, cov = tall_posterior(prior, noise_cov, x[:, :n])
-        z = torch.from_numpy(numpy_generator(seed, "pedagogical", "analytic", n).standard_normal((samples, 2)))
+        z = torch.from_numpy(
+            numpy_generator(seed, "pedagogical", "analytic", n).standard_normal((samples, 2))
+        )
         problem = Problem(GaussianScore(prior, noise_cov, TOY), prior, x[:, :n])
         noise = Noise([torch_generator(seed, "pedagogical", "GAUSS", n)], torch.float64)
         draws = {

@@ -51,7 +51,9 @@ class Toy:
 
     def posterior_problem(self, n: int, eps: float, dtype: torch.dtype, device: str = "cpu") -> Problem:
         """The first n observations, explained with a score that is off by eps."""
-        net = Perturbation(*(part.to(dtype=dtype, device=device) for part in vars(self.perturbation).values()))
+        net = Perturbation(
+            *(part.to(dtype=dtype, device=device) for part in vars(self.perturbation).values())
+        )
         score = PerturbedScore(self.score(dtype, device), net, eps)
         x = self.x[:, :n].to(dtype=dtype, device=device)
         return Problem(score, self.prior.to(dtype=dtype, device=device), x)
@@ -60,9 +62,7 @@ class Toy:
 def make_toy(name: str, dim: int, seeds: int, n_max: int, settings: dict[str, Any], seed: int) -> Toy:
     """The datasets of `seeds` seeds, each with its own random streams; `settings` is the toy section."""
     streams = [lambda what, i=i: numpy_generator(seed, "toy", name, dim, i, what) for i in range(seeds)]
-    if name == "mixture":
-        mean, std = np.zeros((seeds, dim)), np.ones((seeds, dim))
-    elif name == "gaussian-standard":
+    if name == "mixture" or name == "gaussian-standard":
         mean, std = np.zeros((seeds, dim)), np.ones((seeds, dim))
     elif name == "gaussian-wide":
         width, (low, high) = settings["wide_prior"]["mean"], settings["wide_prior"]["std"]
@@ -104,7 +104,9 @@ def mixture_components(dim: int, settings: dict[str, Any]) -> np.ndarray:
     return np.array(settings["scales"])[:, None] * spread
 
 
-def _mixture_noise(stream: Callable[[str], np.random.Generator], n: int, components: np.ndarray) -> np.ndarray:
+def _mixture_noise(
+    stream: Callable[[str], np.random.Generator], n: int, components: np.ndarray
+) -> np.ndarray:
     second = stream("component").random(n) < 0.5
     std = np.sqrt(components)[second.astype(int)]
     return std * stream("x").standard_normal(std.shape)

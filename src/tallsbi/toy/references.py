@@ -9,7 +9,6 @@ is sampled by MALA from dispersed starts and certified.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +103,9 @@ def enumerate_mixture(
     mean = cov * right
     # log of the integral over theta of prior times likelihood, per assignment; equal weights 1/2 drop out.
     log_weight = 0.5 * (
-        precision.log().sum((1, 2)) + cov.log().sum(1) - torch.einsum("anm,bnm->ba", precision, x.square())
+        precision.log().sum((1, 2))
+        + cov.log().sum(1)
+        - torch.einsum("anm,bnm->ba", precision, x.square())
         + (mean * right).sum(-1)
     )
     chosen = torch.multinomial(torch.softmax(log_weight, -1), count, replacement=True, generator=generator)

@@ -33,7 +33,15 @@ def configured(name: str, method: Mapping[str, Any], common: Mapping[str, Any]) 
 
 
 def run(
-    toy: Toy, algorithm: Algorithm, name: str, n: int, eps: float, samples: int, seed: int, dtype: str, device: str
+    toy: Toy,
+    algorithm: Algorithm,
+    name: str,
+    n: int,
+    eps: float,
+    samples: int,
+    seed: int,
+    dtype: str,
+    device: str,
 ) -> Samples:
     """One cell of the toy study: all seeds at one n and one noise level.
 
@@ -65,7 +73,17 @@ def sample_cells(
     toy = make_toy(problem, dim, toy_settings["seeds"], max(n_obs), toy_settings, seed)
     algorithm = configured(method, settings["method"], settings)
     results = [
-        run(toy, algorithm, method, n, eps, toy_settings["samples"], seed, settings["dtype"], settings["device"])
+        run(
+            toy,
+            algorithm,
+            method,
+            n,
+            eps,
+            toy_settings["samples"],
+            seed,
+            settings["dtype"],
+            settings["device"],
+        )
         for n in progress(n_obs)
     ]
     health = {

@@ -20,7 +20,9 @@ from tallsbi.toy.problems import make_toy
 from tallsbi.toy.sampling import configured, run
 
 
-def time_methods(problem: str, dim: int, settings: Mapping[str, Any], progress: Callable = iter) -> pd.DataFrame:
+def time_methods(
+    problem: str, dim: int, settings: Mapping[str, Any], progress: Callable = iter
+) -> pd.DataFrame:
     """A row per n, T, method and round: seconds for one dataset."""
     timing, seed = settings["toy"]["timing"], settings["seed"]
     toy = make_toy(problem, dim, 1, max(timing["n_obs"]), settings["toy"], seed)

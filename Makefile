@@ -1,0 +1,141 @@
+# Two commands matter: `make results` and `make test`. `make` alone lists the rest.
+#
+# Everything runs from .venv, which is built from the pins in envs/ when it is first needed and
+# again whenever a pin changes.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PYTHON   ?=
+SCALE    ?=
+PROTOCOL ?=
+CONFIG   ?=
+ARGS     ?=
+UPGRADE  ?=
+
+VENV     := .venv
+BIN      := $(VENV)/bin
+LOCK     := envs/requirements.lock
+SBIBM    := envs/sbibm.lock
+CONDA    := envs/study.yaml
+# Interpreters the pinned wheels exist for, the one the lock was resolved with first.
+PYTHONS  := python3.11 python3.12 python3.13 python3 python
+
+# The stamp's name holds the pins and the place, so that a changed lock or a moved checkout
+# (a virtual environment cannot be moved) means a new environment, and a touched file does not.
+PINS     := $(shell { pwd; cat $(LOCK) $(SBIBM); } | cksum | cut -d' ' -f1)
+PINNED   := $(VENV)/.pinned-$(PINS)
+READY    := $(VENV)/.ready-$(PINS)
+
+PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
+SETTINGS := $(strip $(if $(SCALE),scale=$(SCALE)) $(if $(PROTOCOL),protocol=$(PROTOCOL)) $(CONFIG))
+
+.PHONY: help
+help: ## list the targets
+	@echo "Targets:"
+	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@echo "Variables:"
+	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
+	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
+	@echo "  CONFIG='key=value ...'       more settings of config.yaml, for this run"
+	@echo "  ARGS='...'                   more arguments for snakemake, e.g. ARGS=--dry-run"
+	@echo "  PYTHON=/path/to/python3.12   the interpreter .venv is made from (make clean first)"
+
+.PHONY: env
+env: $(READY) ## build .venv from the pins in envs/
+
+.PHONY: results
+results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
+	$(if $(filter --config -C,$(ARGS)),$(error settings go in CONFIG='key=value ...', not in ARGS))
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores all $(ARGS) $(if $(SETTINGS),--config $(SETTINGS))
+	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(if $(SCALE),--scale $(SCALE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)))
+
+.PHONY: paper
+paper: ## the same as: make results SCALE=paper
+	@$(MAKE) --no-print-directory results SCALE=paper
+
+.PHONY: test
+test: $(READY) ## run the tests
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile
+
+.PHONY: lint
+lint: $(READY) ## check style; changes nothing
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/snakefmt --check Snakefile workflow
+
+.PHONY: format
+format: $(READY) ## apply the style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+	@$(BIN)/snakefmt Snakefile workflow
+
+# Pins that are already there stay unless UPGRADE=1. The build tag of torch ("+cpu") and the
+# accelerator packages that only some builds of torch ask for belong to the machine, not to the
+# study: pip adds the latter by itself wherever torch wants them.
+.PHONY: lock
+lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: newest versions)
+	@cp $(LOCK) $(LOCK).tmp
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile pyproject.toml --extra dev \
+	  --constraint envs/constraints.txt --unsafe-package pip --strip-extras --quiet \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+	  $(if $(UPGRADE),--upgrade) --output-file $(LOCK).tmp
+	@awk '/^[^ ]/ {skip = /^(nvidia-|cuda-|triton)/} !skip {sub(/\+[a-z0-9.]+$$/, ""); print}' \
+	  $(LOCK).tmp > $(LOCK).new
+	@{ sed '/^  - pip:$$/q' $(CONDA); sed -nE 's/^([A-Za-z0-9][^ ]*==[^ ]+)$$/      - \1/p' $(LOCK).new; } \
+	  > $(CONDA).new
+	@mv $(LOCK).new $(LOCK); mv $(CONDA).new $(CONDA); rm -f $(LOCK).tmp
+	@echo "$(LOCK): $$(grep -c == $(LOCK)) pins"
+
+.PHONY: clean
+clean: ## remove .venv and caches; results are left alone
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks
+	find src tests workflow -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is written last and an environment without one is built from nothing, so an
+# interrupted installation is never taken for a finished one. Bytecode is compiled apart because
+# pip would do it on one core (files no Python 3 can compile, as in some test data, do not matter).
+$(READY): $(PINNED) pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+	@echo "The environment is ready: $(VENV)"
+
+$(PINNED):
+	@python=; seen=; \
+	for name in $(or $(PYTHON),$(PYTHONS)); do \
+	  found=$$("$$name" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue; \
+	  case $$found in \
+	    3.11.*|3.12.*|3.13.*) ;; \
+	    3.1[4-9].*) \
+	      if test -z "$(PYTHON)"; then seen="$$seen; $$name is $$found, too new for the pins"; continue; fi; \
+	      echo "Warning: the pins are meant for Python 3.11 to 3.13; trying with $$found." >&2;; \
+	    *) seen="$$seen; $$name is $$found, too old"; continue;; \
+	  esac; \
+	  if "$$name" -c 'import ensurepip, venv' 2>/dev/null; then :; else \
+	    seen="$$seen; $$name is $$found but has no venv module (Debian, Ubuntu: install python3-venv)"; \
+	    continue; \
+	  fi; \
+	  python=$$("$$name" -c 'import sys; print(getattr(sys, "_base_executable", sys.executable))'); \
+	  break; \
+	done; \
+	if test -z "$$python"; then \
+	  echo "Error: tallsbi needs Python 3.11, 3.12 or 3.13. Found: $${seen:-; none (tried: $(or $(PYTHON),$(PYTHONS)))}." \
+	    | sed 's/Found: ; /Found: /' >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; \
+	  exit 1; \
+	fi; \
+	if command -v cc >/dev/null || command -v gcc >/dev/null; then :; else \
+	  echo "Warning: no C compiler (cc or gcc) in PATH; a package without a wheel for this machine" >&2; \
+	  echo "will fail to install. Debian, Ubuntu: install build-essential." >&2; \
+	fi; \
+	echo "Creating $(VENV) with Python $$found"; \
+	"$$python" -m venv --clear $(VENV)
+	@echo "Installing $$(grep -c == $(LOCK)) pinned packages (two or three minutes)"
+	@$(PIP) install --no-compile --requirement $(LOCK)
+	@$(PIP) install --no-compile --no-deps --requirement $(SBIBM)
+	@echo "Compiling their bytecode"
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+	@touch $@

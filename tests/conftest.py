@@ -1,0 +1,27 @@
+"""Settings of every test run: array shapes are checked at run time, and torch computes on one thread.
+
+The annotations of tallsbi name the axes of every array. An import hook checks them, and the types of all
+other arguments, at each call; it has to be in place before the first import of tallsbi, hence here. Outside
+the tests the annotations cost nothing. `tallsbi.study` is left out: it has no arrays, and its functions
+explain a wrong argument themselves.
+"""
+
+import pkgutil
+from importlib.util import find_spec
+
+import torch
+from jaxtyping import install_import_hook
+
+_PLAIN = {"study"}
+# As in Python's typing rules, an int is good enough for a float: configuration files write 3 for 3.0.
+_CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+_package = find_spec("tallsbi")
+install_import_hook(
+    [
+        f"tallsbi.{module.name}"
+        for module in pkgutil.iter_modules(_package.submodule_search_locations)
+        if module.name not in _PLAIN
+    ],
+    _CHECKER,
+)
+torch.set_num_threads(1)

@@ -1,0 +1,83 @@
+"""A copy of the study in a directory of its own, and what Snakemake would do there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "src")
+_RULE = re.compile(r"^(?:local)?rule (\w+):$")
+_OUTPUT = re.compile(r"^    output: (.*)$")
+
+
+@dataclass(frozen=True)
+class Study:
+    root: Path
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        environment.pop("PYTHONPATH", None)
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def run(self, *arguments: str) -> None:
+        done = self.snakemake("--cores", "2", *arguments)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+
+    def planned(self, *arguments: str) -> dict[str, list[str]]:
+        """The outputs of every rule that would run, by rule; empty when there is nothing to do."""
+        done = self.snakemake("--dry-run", "--cores", "2", *arguments)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+        jobs: dict[str, list[str]] = {}
+        rule = ""
+        for line in (done.stdout + done.stderr).splitlines():
+            if found := _RULE.match(line):
+                rule = found[1]
+            elif found := _OUTPUT.match(line):
+                jobs.setdefault(rule, []).extend(found[1].split(", "))
+        assert jobs or "Nothing to be done" in done.stdout + done.stderr
+        return jobs
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replaces a piece of text that must be there exactly once."""
+        file = self.root / path
+        text = file.read_text()
+        assert text.count(old) == 1, f"{path} holds {text.count(old)} times: {old}"
+        file.write_text(text.replace(old, new))
+
+    def python_files(self) -> list[Path]:
+        return sorted([*self.root.glob("src/**/*.py"), *self.root.glob("workflow/scripts/*.py")])
+
+
+def clone(target: Path, *, source: Path = REPOSITORY, results_of: Study | None = None) -> Study:
+    """The study's files as a fresh clone would have them: new modification times, no results.
+
+    `results_of`: results and Snakemake's records of another study are put beside them.
+    """
+    target.mkdir(parents=True)
+    for part in PARTS:
+        if (source / part).is_dir():
+            shutil.copytree(
+                source / part,
+                target / part,
+                copy_function=shutil.copyfile,
+                ignore=shutil.ignore_patterns("__pycache__"),
+            )
+        else:
+            shutil.copyfile(source / part, target / part)
+    if results_of is not None:
+        for part in ("results", ".snakemake"):
+            shutil.copytree(results_of.root / part, target / part, symlinks=True)
+    return Study(target)
