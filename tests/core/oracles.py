@@ -59,7 +59,10 @@ class GaussianCase:
         return torch.from_numpy(np.repeat(self.single_covariance()[:, None], self.n, 1)).to(dtype)
 
     def single_means(self):
-        right = self.x @ np.linalg.inv(self.noise) + np.linalg.solve(self.cov, self.mean[..., None])[:, None, :, 0]
+        right = (
+            self.x @ np.linalg.inv(self.noise)
+            + np.linalg.solve(self.cov, self.mean[..., None])[:, None, :, 0]
+        )
         return right @ self.single_covariance()
 
     def posterior(self):
@@ -112,7 +115,7 @@ def check_gaussian_draws(draws, mean, cov, *, z, slack=0.0):
 def linear_law(transition, steps, B, m):
     """Mean [B, m] and covariance [B, m, m] after a linear recursion started at N(0, I).
 
-    transition(t, s) gives A [B, m, m], shift [B, m] and the variance v of theta_s = A theta + shift + sqrt(v) z.
+    transition(t, s) gives A [B, m, m], shift [B, m] and v of theta_s = A theta + shift + sqrt(v) z.
     """
     mean, cov = np.zeros((B, m)), np.tile(np.eye(m), (B, 1, 1))
     for i in range(steps):
@@ -134,7 +137,10 @@ def ddim_law(case, steps, eta):
         denoise = (eye - (1 - a_t) * precision) / np.sqrt(a_t)
         denoise_shift = (1 - a_t) * np.einsum("bij,bj->bi", precision, mean)
         sd = eta * np.sqrt((1 - a_s) / (1 - a_t) * (1 - a_t / a_s))
-        e, e_shift = (eye - np.sqrt(a_t) * denoise) / np.sqrt(1 - a_t), -np.sqrt(a_t / (1 - a_t)) * denoise_shift
+        e, e_shift = (
+            (eye - np.sqrt(a_t) * denoise) / np.sqrt(1 - a_t),
+            -np.sqrt(a_t / (1 - a_t)) * denoise_shift,
+        )
         bridge = np.sqrt(max(1 - a_s - sd**2, 0.0))
         return np.sqrt(a_s) * denoise + bridge * e, np.sqrt(a_s) * denoise_shift + bridge * e_shift, sd**2
 

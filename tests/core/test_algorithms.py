@@ -17,7 +17,11 @@ from tallsbi.schedule import TOY
 from tallsbi.scores import MixtureScore, Perturbation, PerturbedScore
 
 ALL = ["DET_GEF", "GAUSS", "JAC", "LANGEVIN", "TAMED"]
-QUICK = {"GAUSS": {"cov_steps": 20, "cov_samples": 60}, "LANGEVIN": {"inner_steps": 2}, "TAMED": {"inner_steps": 2}}
+QUICK = {
+    "GAUSS": {"cov_steps": 20, "cov_samples": 60},
+    "LANGEVIN": {"inner_steps": 2},
+    "TAMED": {"inner_steps": 2},
+}
 
 
 def quick(name, steps=15):
@@ -67,13 +71,17 @@ def test_clip_suffix_keeps_the_draws_in_the_box(name):
 
 
 def test_a_wrong_setting_is_explained():
-    with pytest.raises(ValueError, match=r"methods\.JAC\.tau = 0\.5: JAC has no such setting; it takes steps"):
+    with pytest.raises(
+        ValueError, match=r"methods\.JAC\.tau = 0\.5: JAC has no such setting; it takes steps"
+    ):
         build("JAC", {"tau": 0.5})
     with pytest.raises(ValueError, match="clip"):
         build("JAC", {"clip": 2.0})
 
 
-@pytest.mark.parametrize(("wrong", "meant"), [("GAUS", "GAUSS"), ("langevin", "LANGEVIN"), ("DETGEF", "DET_GEF")])
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [("GAUS", "GAUSS"), ("langevin", "LANGEVIN"), ("DETGEF", "DET_GEF")]
+)
 def test_an_unknown_name_suggests_the_nearest(wrong, meant):
     with pytest.raises(ValueError, match=f"did you mean {meant}") as error:
         build(wrong, {})
@@ -124,7 +132,9 @@ def test_many_datasets_at_once_equal_one_at_a_time(name, n):
 @pytest.mark.parametrize("name", ALL)
 def test_the_same_noise_gives_the_same_draws(name):
     problem = perturbed_problem(GaussianCase(2, 3, 2), torch.float32)
-    first, second = (quick(name).sample(problem, 9, Noise([generator(1), generator(2)])).theta for _ in range(2))
+    first, second = (
+        quick(name).sample(problem, 9, Noise([generator(1), generator(2)])).theta for _ in range(2)
+    )
     assert torch.equal(first, second)
     assert first.dtype == torch.float32
 
@@ -133,7 +143,9 @@ def test_estimated_covariances_are_the_posteriors():
     """1000 draws of each single posterior: entries within five standard errors, and 4 % for 200 steps."""
     case = GaussianCase(2, 3, 2)
     problem = Problem(case.score(), case.prior(), case.observations())
-    estimated = Gauss(cov_steps=200, cov_samples=1000).covariances(problem, Noise([generator(3)], torch.float64))
+    estimated = Gauss(cov_steps=200, cov_samples=1000).covariances(
+        problem, Noise([generator(3)], torch.float64)
+    )
     assert estimated.shape == (2, 3, 2, 2)
     exact = case.single_covariance()
     for b in range(2):
@@ -172,7 +184,9 @@ def test_gauss_with_a_box_prior_runs_in_float32(n, switch_over):
     score = MixtureScore(torch.full((2,), 0.5), noise, TOY)
     x = torch.randn(2, n, 2, generator=generator())
     box = Uniform(torch.full((2,), -1.7), torch.full((2,), 1.7))
-    algorithm = build("GAUSS-clip", {"steps": 50, "cov_samples": 100, "cov_steps": 30, "switch_over": switch_over})
+    algorithm = build(
+        "GAUSS-clip", {"steps": 50, "cov_samples": 100, "cov_steps": 30, "switch_over": switch_over}
+    )
     result = algorithm.sample(Problem(score, box, x), 30, Noise([generator(1), generator(2)]))
     assert bool(result.theta.isfinite().all())
     assert result.health.nonfinite.tolist() == [0, 0]

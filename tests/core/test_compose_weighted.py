@@ -32,8 +32,10 @@ def composed(name, case, dtype=torch.float64):
 
 
 def uniform_model(dtype, B=2, n=6):
-    """A mixture score together with a box prior: not a model of anything, but a prior that is not Gaussian."""
-    score = MixtureScore(torch.full((2,), 0.5, dtype=dtype), torch.tensor([[1.0, 2.0], [0.2, 0.1]], dtype=dtype), TOY)
+    """A mixture score with a box prior: not a model of anything, but a prior that is not Gaussian."""
+    score = MixtureScore(
+        torch.full((2,), 0.5, dtype=dtype), torch.tensor([[1.0, 2.0], [0.2, 0.1]], dtype=dtype), TOY
+    )
     x = torch.randn(B, n, 2, generator=generator(), dtype=dtype)
     box = Uniform(torch.full((2,), -1.7, dtype=dtype), torch.full((2,), 1.7, dtype=dtype))
     covariances = torch.tensor([[0.5, 0.1], [0.1, 0.4]], dtype=dtype).expand(B, n, 2, 2)
@@ -102,7 +104,7 @@ def test_observations_with_different_covariances():
 
 
 def test_jac_on_a_mixture_is_the_weighted_formula():
-    """No closed form, but the formula: (alpha / sigma^2)(I + sigma^2 J_j)^-1 as weights, with the box prior."""
+    """No closed form, but the formula: weights (alpha / sigma^2)(I + sigma^2 J_j)^-1, and the box prior."""
     bound, box, _ = uniform_model(torch.float64)
     theta, t = torch.randn(2, 3, 2, generator=generator(1), dtype=torch.float64), 0.25
     result = JacScore(bound, box, 2)(theta, t)

@@ -52,7 +52,9 @@ def test_inverse_is_lapacks(kind, m, dtype):
         matrices = batch(kind, count, m, dtype)
         exact = np.linalg.inv(matrices.double().numpy())
         inverses, positive = inverse(matrices)
-        error = np.linalg.norm(inverses.double().numpy() - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
+        error = np.linalg.norm(inverses.double().numpy() - exact, axis=(1, 2)) / np.linalg.norm(
+            exact, axis=(1, 2)
+        )
         condition = np.linalg.cond(matrices.double().numpy())
         limit = 50 if dtype == torch.float32 else 1e6  # without pivoting up to a pivot ratio of 1e-9
         assert bool((error < limit * EPSILON[dtype] * condition).all())

@@ -41,12 +41,12 @@ def test_scaled_gaussians_in_the_limit():
 
 def test_equal_samples_are_at_distance_zero():
     a = sample()
-    assert sliced_wasserstein(a, a[::-1], 50, 0) == pytest.approx((0, 0), abs=1e-7)
+    assert sliced_wasserstein(a, a[::-1], 50, 0) == pytest.approx((0, 0), abs=1e-6)
 
 
 def test_samples_of_different_size():
     a = sample(300)
-    assert sliced_wasserstein(a, np.repeat(a, 2, axis=0), 50, 0) == pytest.approx((0, 0), abs=1e-7)
+    assert sliced_wasserstein(a, np.repeat(a, 2, axis=0), 50, 0) == pytest.approx((0, 0), abs=1e-6)
 
 
 def test_the_seed_fixes_the_directions():
@@ -65,8 +65,9 @@ def test_not_a_number_in_gives_not_a_number_out(bad):
 
 def test_single_precision_input():
     a = sample()
-    both = sliced_wasserstein(a, a + 1, 50, 0), sliced_wasserstein(a.astype("float32"), (a + 1).astype("float32"), 50, 0)
-    assert both[0] == pytest.approx(both[1], rel=1e-6)
+    double = sliced_wasserstein(a, a + 1, 50, 0)
+    single = sliced_wasserstein(a.astype("float32"), (a + 1).astype("float32"), 50, 0)
+    assert single == pytest.approx(double, rel=1e-6)
 
 
 def test_baseline_is_positive_and_shrinks_with_the_sample():

@@ -43,7 +43,9 @@ def quadrature(theta, t, schedule):
         top = (theta - root * peak) ** 2 / (2 * sigma2)
 
         def moment(f):
-            return mpmath.quad(lambda z: f(z) * mpmath.exp(top - (theta - root * z) ** 2 / (2 * sigma2)), ends)
+            return mpmath.quad(
+                lambda z: f(z) * mpmath.exp(top - (theta - root * z) ** 2 / (2 * sigma2)), ends
+            )
 
         mass = moment(lambda z: 1)
         # Moments about the peak: no digits lost where the kernel is narrow.
@@ -129,7 +131,11 @@ def test_log_prob_is_scipys():
 
 
 def test_normalised_is_the_prior_of_the_standardised_parameter():
-    prior, mean, std = box(), torch.tensor([0.7], dtype=torch.float64), torch.tensor([1.3], dtype=torch.float64)
+    prior, mean, std = (
+        box(),
+        torch.tensor([0.7], dtype=torch.float64),
+        torch.tensor([1.3], dtype=torch.float64),
+    )
     theta = torch.linspace(-2, 3, 11, dtype=torch.float64)[:, None]
     shifted = prior.normalised(mean, std).log_prob((theta - mean) / std) - std.log()
     torch.testing.assert_close(shifted, prior.log_prob(theta))

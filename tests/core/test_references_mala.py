@@ -71,7 +71,7 @@ def test_warm_up_reaches_the_target_acceptance(scale):
 
 
 def test_draws_are_thinned_and_ordered():
-    _, cov, target = case_target()
+    _, _, target = case_target()
     start = torch.zeros(2, 5, 2, dtype=torch.float64)
     fine = run(target, start, torch.ones(1, 2, dtype=torch.float64), draws=12)
     coarse = run(target, start, torch.ones(1, 2, dtype=torch.float64), draws=4, thin=3)
@@ -86,7 +86,9 @@ def test_impossible_proposals_are_rejected():
         inside = (theta.abs() < 1).all(-1)
         return torch.where(inside, 0.0, torch.nan), torch.zeros_like(theta)
 
-    chains = run(target, torch.zeros(1, 500, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64), thin=30)
+    chains = run(
+        target, torch.zeros(1, 500, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64), thin=30
+    )
     last = chains.draws[0, :, 0, 0].numpy()
     assert np.abs(last).max() < 1
     assert scipy.stats.kstest(last, scipy.stats.uniform(-1, 2).cdf).pvalue > 1e-4

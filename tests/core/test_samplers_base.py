@@ -60,7 +60,9 @@ def test_without_clip_nothing_is_cut(name):
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_score_that_turns_nan_is_reported_and_does_not_raise(name):
     case = GaussianCase(2, 3, 2)
-    result = SAMPLERS[name](steps=10, clip=3.0).run(Spy(case, nan_from=0.55), 7, Noise([generator()], torch.float64))
+    result = SAMPLERS[name](steps=10, clip=3.0).run(
+        Spy(case, nan_from=0.55), 7, Noise([generator()], torch.float64)
+    )
     assert result.health.nonfinite.tolist() == [7, 7]
     # The score at t = 0.5 spoils the state at 0.4, except that TAMED looks at the lower end of each step.
     expected = 0.5 if name == "TAMED" else 0.4
@@ -68,7 +70,9 @@ def test_a_score_that_turns_nan_is_reported_and_does_not_raise(name):
 
 
 def test_a_healthy_run_reports_nothing():
-    health = DDIM(steps=10, eta=0.5).run(Spy(GaussianCase(2, 3, 2)), 7, Noise([generator()], torch.float64)).health
+    health = (
+        DDIM(steps=10, eta=0.5).run(Spy(GaussianCase(2, 3, 2)), 7, Noise([generator()], torch.float64)).health
+    )
     assert health.nonfinite.tolist() == health.lost_definiteness.tolist() == [0, 0]
     assert bool(health.nonfinite_time.isnan().all() and health.lost_definiteness_time.isnan().all())
 

@@ -78,7 +78,7 @@ def test_coefficients_preserve_the_noise_level(eta):
 def test_order_of_convergence_is_one():
     """Deterministic DDIM on a Gaussian against the closed-form flow: measured order 1.00 +- 0.1 in 1 / T.
 
-    The probability flow maps theta_1 to mean + sqrt(V / (alpha_1 V + upsilon_1)) (theta_1 - sqrt(alpha_1) mean).
+    The flow maps theta_1 to mean + sqrt(V / (alpha_1 V + upsilon_1)) (theta_1 - sqrt(alpha_1) mean).
     """
     sharp = Schedule(quadratic=9.975, linear=0.05, floor=0.0)
     case = GaussianCase(1, 4, 1, schedule=sharp)
@@ -105,7 +105,9 @@ def test_draws_follow_the_law_of_the_recursion(name, steps, eta):
     2 datasets, 5 numbers each, two tests within five standard errors: false alarms below 2e-5.
     """
     case = GaussianCase(2, 8, 2)
-    result = DDIM(steps=steps, eta=eta).run(tall_score(case, name), 2000, Noise([generator(4)], torch.float64))
+    result = DDIM(steps=steps, eta=eta).run(
+        tall_score(case, name), 2000, Noise([generator(4)], torch.float64)
+    )
     mean, cov = ddim_law(case, steps, eta)
     for b in range(2):
         check_gaussian_draws(result.theta[b], mean[b], cov[b], z=5)

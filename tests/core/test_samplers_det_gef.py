@@ -2,9 +2,9 @@
 
 Finding. The sampler gives all coordinates one variance per step, and a Gaussian with isotropic covariances
 is the case in which that might be thought harmless. It is not: for n > 1 the law it converges to as T grows
-is not the tall posterior, also for isotropic Gaussians. With prior N(0, 1), posterior variance 1/2 and n = 8 its
-variance is 0.60 of the exact one at T = 1000 and at T = 4000 alike; for large n the factor tends to about
-one half. It is exact in the limit T -> infinity for n = 1, and as the posteriors approach the prior.
+is not the tall posterior, also for isotropic Gaussians. With prior N(0, 1), posterior variance 1/2 and n = 8
+its variance is 0.60 of the exact one at T = 1000 and at T = 4000 alike; for large n the factor tends to
+about one half. It is exact in the limit T -> infinity for n = 1, and as the posteriors approach the prior.
 """
 
 import numpy as np

@@ -24,7 +24,9 @@ def plain_tamed(tall, schedule, steps, inner, ratio, samples, noise):
                 for k in range(samples):
                     score = tall(theta[:, k : k + 1], s)[b, 0]
                     length = math.sqrt(float(score @ score))
-                    moved[b, k] = theta[b, k] + size * score / (1 + size * length) + math.sqrt(2 * size) * z[b, k]
+                    moved[b, k] = (
+                        theta[b, k] + size * score / (1 + size * length) + math.sqrt(2 * size) * z[b, k]
+                    )
             theta = moved
     return theta
 
@@ -33,7 +35,9 @@ def plain_tamed(tall, schedule, steps, inner, ratio, samples, noise):
 def test_run_is_the_plain_loop(schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)
     tall = FactorisedScore(case.bound(), case.prior(), 2)
-    result = TamedLangevin(steps=12, inner_steps=3, ratio=0.4).run(tall, 4, Noise([generator(2)], torch.float64))
+    result = TamedLangevin(steps=12, inner_steps=3, ratio=0.4).run(
+        tall, 4, Noise([generator(2)], torch.float64)
+    )
     expected = plain_tamed(tall, schedule, 12, 3, 0.4, 4, Noise([generator(2)], torch.float64))
     torch.testing.assert_close(result.theta, expected, rtol=1e-8, atol=1e-8)
 
@@ -48,7 +52,9 @@ def test_the_drift_of_a_step_is_below_one():
     case = GaussianCase(1, 2, 3)
     theta = torch.zeros(1, 5, 3, dtype=torch.float64)
     noise = Noise([generator()], torch.float64)
-    moved = TamedLangevin(steps=10, inner_steps=1).step(Huge(case.bound(), case.prior(), 1), theta, 0.5, 0.4, noise)
+    moved = TamedLangevin(steps=10, inner_steps=1).step(
+        Huge(case.bound(), case.prior(), 1), theta, 0.5, 0.4, noise
+    )
     size = 0.5 * TOY.sqrt_alpha(0.4) * TOY.sigma2(0.4)
     z = Noise([generator()], torch.float64)(1, 5, 3)
     drift = (moved - math.sqrt(2 * size) * z).norm(dim=-1)

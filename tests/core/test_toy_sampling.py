@@ -40,7 +40,14 @@ def test_noise_levels_share_their_random_numbers(name):
 
 
 def test_cells_are_packed_with_their_health():
-    settings = {**COMMON, "toy": TOY_SETTINGS, "seed": 1, "method": {"steps": 10}, "dtype": "float32", "device": "cpu"}
+    settings = {
+        **COMMON,
+        "toy": TOY_SETTINGS,
+        "seed": 1,
+        "method": {"steps": 10},
+        "dtype": "float32",
+        "device": "cpu",
+    }
     data = sample_cells("mixture", 3, 0.1, "JAC", [2, 4], settings)
     assert data.theta.dims == ("n", "seed", "sample", "parameter")
     assert data.theta.shape == (2, 2, 20, 3)

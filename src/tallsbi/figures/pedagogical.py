@@ -30,7 +30,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Figur
     theta = np.asarray(settings["theta"], float)
     clouds = {n: {source: _cloud(samples, n, source) for source in _OUTLINES} for n in counts}
     windows = {n: _window(clouds[n][ANALYTIC], theta) for n in counts}
-    widest = max(windows.values(), key=lambda window: window[1])
+    widest = _enclosing(list(windows.values()))
     with style.context():
         width = max(1.75 * len(counts) + 0.6, 4.4)
         figure = Figure(figsize=(width, 4.15), layout="compressed")
@@ -59,6 +59,13 @@ def _cloud(samples: pd.DataFrame, n: int, source: str) -> np.ndarray:
     part = samples[(samples.n == n) & (samples.source == source)]
     points = part[["theta_1", "theta_2"]].to_numpy(float)
     return points[np.isfinite(points).all(1)]
+
+
+def _enclosing(windows: list[tuple[tuple[float, float], float]]) -> tuple[tuple[float, float], float]:
+    """The smallest square that holds all windows, as centre and half-width."""
+    centres, halves = np.array([w[0] for w in windows]), np.array([[w[1]] for w in windows])
+    low, high = (centres - halves).min(0), (centres + halves).max(0)
+    return tuple((low + high) / 2), float((high - low).max() / 2)
 
 
 def _window(points: np.ndarray, theta: np.ndarray) -> tuple[tuple[float, float], float]:

@@ -39,8 +39,9 @@ def certify(
     from arviz import ess, rhat
 
     columns = [np.ascontiguousarray(chains[..., i]) for i in range(chains.shape[-1])]
-    worst_rhat = max(float(rhat(column, method="rank")) for column in columns)
-    bulk = min(float(ess(column, method="bulk")) for column in columns)
-    tail = min(float(ess(column, method="tail")) for column in columns)
+    # numpy's extremes and not Python's: a coordinate whose diagnostic is NaN must not be passed over.
+    worst_rhat = float(np.max([rhat(column, method="rank") for column in columns]))
+    bulk = float(np.min([ess(column, method="bulk") for column in columns]))
+    tail = float(np.min([ess(column, method="tail") for column in columns]))
     passed = bool(worst_rhat <= max_rhat and bulk >= min_ess and tail >= min_ess)
     return Certificate(method, worst_rhat, bulk, tail, acceptance, iterations, passed)
