@@ -76,7 +76,7 @@ def test_coefficients_preserve_the_noise_level(eta):
 
 
 def test_order_of_convergence_is_one():
-    """Deterministic DDIM on a Gaussian against the closed-form flow: measured order 1.00 +- 0.1 in 1 / T.
+    """Deterministic DDIM on a Gaussian against the closed-form flow: the measured order in 1 / T is 0.99.
 
     The flow maps theta_1 to mean + sqrt(V / (alpha_1 V + upsilon_1)) (theta_1 - sqrt(alpha_1) mean).
     """
@@ -93,7 +93,7 @@ def test_order_of_convergence_is_one():
         theta = DDIM(steps=int(T), eta=0.0).run(tall, 20, Noise([generator()], torch.float64)).theta
         errors.append(float((theta - exact).square().mean().sqrt()))
     slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
-    assert slope == pytest.approx(1.0, abs=0.1)
+    assert slope == pytest.approx(1.0, abs=0.05)
     assert errors[-1] < 0.03 * math.sqrt(cov)
 
 

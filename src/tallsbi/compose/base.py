@@ -92,12 +92,15 @@ class WeightedScore(TallScore):
         prior_score, prior_excess = self.prior.score_and_excess(theta, t, self.schedule)
         eye = torch.eye(self.dim, dtype=theta.dtype, device=theta.device)
         Lambda = ratio * eye + excess_sum + (1 - self.n) * prior_excess
-        prior_weighted = (prior_excess @ prior_score[..., None])[..., 0]
-        right = (
-            ratio * (score_sum + (1 - self.n) * prior_score) + weighted_sum + (1 - self.n) * prior_weighted
-        )
+        prior_part = ratio * prior_score + _apply(prior_excess, prior_score)
+        right = ratio * score_sum + weighted_sum + (1 - self.n) * prior_part
         inverses, positive = inverse(Lambda)
         self.lost_definiteness.add(~positive.expand(theta.shape[:2]), t)
-        if inverses.shape[1] == 1:
-            return right @ inverses[:, 0].mT
-        return (inverses @ right[..., None])[..., 0]
+        return _apply(inverses, right)
+
+
+def _apply(matrices: Float[Tensor, "#B #S m m"], vectors: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
+    """Matrix times vector, sample by sample; a matrix all samples share makes it one product."""
+    if matrices.shape[1] == 1:
+        return vectors @ matrices[:, 0].mT
+    return (matrices * vectors[..., None, :]).sum(-1)

@@ -18,9 +18,9 @@ from tallsbi.study.config import run_name
 
 
 def artifacts(folder: Path) -> set[str]:
-    """Names of what a folder holds. One table or figure may be there in several formats, so no endings."""
+    """Names of what a folder holds: one table or figure is there in several formats, and with a record beside."""
     files = folder.iterdir() if folder.is_dir() else ()
-    return {path.stem for path in files if path.is_file() and not path.name.startswith(".")}
+    return {path.name.split(".")[0] for path in files if path.is_file() and not path.name.startswith(".")}
 
 
 def describe(run: Path, shown: Path) -> list[str]:
