@@ -74,10 +74,10 @@ def test_methods_are_exact_on_the_unperturbed_gaussian(finished):
     """At eps = 0 JAC is exact; GAUSS differs by its estimated covariances, which matter when m is larger."""
     frame = pd.read_csv(finished.root / "results/smoke/toy/distances.csv")
     frame = frame[(frame.noise == 0) & (frame.problem == "gaussian-standard")]
-    assert (frame[frame.method == "JAC"].sw_norm < 0.05).all()
-    gauss = frame[frame.method == "GAUSS"]
-    assert (gauss[gauss.m == 2].sw_norm < 0.05).all()
-    assert (gauss[gauss.m == 10].sw_norm < 0.25).all()
+    mean = frame.groupby(["method", "m", "n"]).sw_norm.mean()
+    assert (mean["JAC"] < 0.05).all()
+    assert (mean["GAUSS"][2] < 0.05).all()
+    assert (mean["GAUSS"][10] < 0.2).all()
 
 
 def test_posterior_narrows_with_n(finished):

@@ -2,7 +2,7 @@
 
 import re
 
-from tallsbi.algorithms import module_of
+from tallsbi.algorithms import base_name, module_of
 from tallsbi.study import provenance
 from tallsbi.study.config import load_or_exit, run_name
 from tallsbi.study.fingerprint import fingerprint

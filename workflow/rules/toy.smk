@@ -22,7 +22,7 @@ wildcard_constraints:
 
 def toy_sampling(method, **changes):
     """Settings of a toy sampling job. No toy prior is uniform, so there is nothing to switch over."""
-    return {**pick(*TOY_SAMPLING), "switch_over": 0.0, "method": {**TOY_METHODS[method], **changes}}
+    return {**pick(*TOY_SAMPLING), "switch_over": 0.0, "method": {**TOY_METHODS[base_name(method)], **changes}}
 
 
 def toy_cell(problem):
@@ -151,7 +151,7 @@ rule time_toy:
     params:
         code=code("time_toy", *(module_of(method) for method in TOY_METHODS)),
         config={
-            **pick(*TOY_MODEL, "device", "dtype", "clip", "ddim", "toy.timing", "toy.table", "toy.steps"),
+            **pick(*TOY_MODEL, "device", "dtype", "clip", "ddim", "toy.timing", "toy.table"),
             "switch_over": 0.0,
             "methods": TOY_METHODS,
         },

@@ -27,6 +27,11 @@ def names() -> list[str]:
     return sorted(files | _REGISTERED.keys())
 
 
+def base_name(name: str) -> str:
+    """The algorithm behind a name: `JAC` for `JAC-clip`."""
+    return name.removesuffix(CLIP_SUFFIX)
+
+
 def register(name: str, algorithm: type[Algorithm]) -> None:
     """Make `algorithm` available as `name` in this process."""
     if name in names():
@@ -61,7 +66,7 @@ def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algor
 
 
 def _known(name: str) -> str:
-    base = name.removesuffix(CLIP_SUFFIX)
+    base = base_name(name)
     available = names()
     if base not in available:
         close = difflib.get_close_matches(base.upper(), available, n=1)

@@ -51,7 +51,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
                 {
                     "method": method,
                     "T": int(steps),
-                    "time (s)": spread(row["seconds"], row["seconds_std"]),
+                    "time (s)": "–" if seconds.empty else spread(row["seconds"], row["seconds_std"]),
                     "paper time (s)": printed(printed_row.seconds, printed_row.seconds_std, known),
                     "sW": spread(row["sw"], row["sw_std"]),
                     "max-sW": spread(row["max_sw"], row["max_sw_std"]),

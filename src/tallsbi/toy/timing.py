@@ -2,8 +2,8 @@
 
 All methods are timed in one process with nothing beside it, one thread each, in turns: every round goes
 through all cells and methods once, in an order drawn anew, so that a slow moment of the machine
-hits all alike. The first round warms up caches and compilers and is thrown away. GAUSS includes its
-covariance runs.
+hits all alike. Before the first round every method runs once at the fewest steps, to warm up caches and
+compilers. GAUSS includes its covariance runs.
 """
 
 from __future__ import annotations
@@ -26,27 +26,30 @@ def time_methods(
     """A row per n, T, method and round: seconds for one dataset."""
     timing, seed = settings["toy"]["timing"], settings["seed"]
     toy = make_toy(problem, dim, 1, max(timing["n_obs"]), settings["toy"], seed)
-    cells = list(product(timing["n_obs"], settings["toy"]["steps"], settings["methods"]))
+    rounds = {0: list(product(timing["n_obs"], [min(timing["steps"])], settings["methods"]))}
+    cells = list(product(timing["n_obs"], timing["steps"], settings["methods"]))
     order = numpy_generator(seed, "toy", "timing", problem, dim)
+    rounds |= {i + 1: [cells[k] for k in order.permutation(len(cells))] for i in range(timing["repeats"])}
     rows = []
-    for round_ in progress(range(timing["repeats"] + 1)):
-        for cell in order.permutation(len(cells)):
-            n, steps, method = cells[cell]
+    for round_, turns in progress(list(rounds.items())):
+        for n, steps, method in turns:
             algorithm = configured(method, {**settings["methods"][method], "steps": steps}, settings)
+            noise = settings["toy"]["table"]["noise"]
             start = time.perf_counter()
             run(
                 toy,
                 algorithm,
                 method,
                 n,
-                settings["toy"]["table"]["noise"],
+                noise,
                 timing["samples"],
                 seed,
                 settings["dtype"],
                 settings["device"],
             )
-            seconds = time.perf_counter() - start
-            if round_ > 0:
-                rows.append((problem, dim, n, steps, method, timing["samples"], round_, seconds))
+            rows.append(
+                (problem, dim, n, steps, method, timing["samples"], round_, time.perf_counter() - start)
+            )
     columns = ["problem", "m", "n", "steps", "method", "samples", "round", "seconds"]
-    return pd.DataFrame(rows, columns=columns).sort_values(columns[:-1], ignore_index=True)
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame[frame["round"] > 0].sort_values(columns[:-1], ignore_index=True)
