@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import matplotlib
 
-CLIP_SUFFIX = "-clip"
+from tallsbi.algorithms import CLIP_SUFFIX, base_name
+
 LINE_ALPHA = 0.9
 BAND_ALPHA = 0.13
 NEUTRAL = "0.3"  # the grey of everything that belongs to no method
@@ -78,11 +79,6 @@ METRICS = {
 }
 GAUSSIANS = {"wide": "gaussian-wide", "standard": "gaussian-standard"}
 PRIORS = {"wide": "wide prior", "standard": "prior N(0, I)"}
-
-
-def base_name(method: str) -> str:
-    """The method without the suffix of its clipped variant."""
-    return method.removesuffix(CLIP_SUFFIX)
 
 
 def method_look(method: str, rank: int = 0) -> Look:
