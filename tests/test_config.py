@@ -75,6 +75,12 @@ def test_every_scale_and_protocol_resolves(scale, protocol):
     assert full["methods"]["GAUSS"].keys() >= {"steps", "cov_samples", "cov_steps", "cov_eta"}
 
 
+def test_setting_of_another_algorithm_is_refused():
+    text = message(top(methods={"JAC": {"tau": 1.0}}))
+    for fragment in ("methods.JAC.tau", "1.0", "no such setting", "steps"):
+        assert fragment in text
+
+
 def test_config_wins_over_overlays_and_lists_replace():
     changes = {"toy": {"seeds": 2, "dims": [10]}, "fidelity": {"uniform_switch": 0.25}}
     full = cfg.resolve(top(**changes, methods={"JAC": {"steps": 7}}), ROOT, KNOWN)

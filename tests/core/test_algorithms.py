@@ -192,3 +192,8 @@ def test_gauss_with_a_box_prior_runs_in_float32(n, switch_over):
     assert result.health.nonfinite.tolist() == [0, 0]
     counted = result.health.lost_definiteness
     assert bool((result.health.lost_definiteness_time.isnan() == (counted == 0)).all())
+
+
+@pytest.mark.parametrize("name", ["GAUSS", "JAC", "LANGEVIN", "DET_GEF", "TAMED", "JAC-clip"])
+def test_settings_read_off_the_source_are_those_of_the_class(name):
+    assert algorithms.settings_of(name) == algorithms.load(name).settings()

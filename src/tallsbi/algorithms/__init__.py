@@ -8,10 +8,12 @@ elsewhere, for use in a session of one's own.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +45,28 @@ def module_of(name: str) -> str:
     """Dotted name of the module that holds the algorithm, for code fingerprints."""
     base = _known(name)
     return _REGISTERED[base].__module__ if base in _REGISTERED else f"{__name__}.{base.lower()}"
+
+
+def settings_of(name: str) -> list[str]:
+    """The settings an algorithm takes, read off its source: importing it would load torch."""
+    base = _known(name)
+    if base in _REGISTERED:
+        return _REGISTERED[base].settings()
+    classes: dict[str, ast.ClassDef] = {}
+    for module in ("base", base.lower()):
+        tree = ast.parse((Path(__path__[0]) / f"{module}.py").read_text(encoding="utf-8"))
+        classes |= {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
+    (chosen,) = [node.value.id for node in assigned if node.targets[0].id == "ALGORITHM"]
+    return [field for field in _fields(chosen, classes) if field != "clip"]
+
+
+def _fields(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
+    if name not in classes:
+        return []
+    parents = [node.id for node in classes[name].bases if isinstance(node, ast.Name)]
+    inherited = [field for parent in parents for field in _fields(parent, classes)]
+    return inherited + [node.target.id for node in classes[name].body if isinstance(node, ast.AnnAssign)]
 
 
 def load(name: str) -> type[Algorithm]:

@@ -8,27 +8,35 @@ this module turns a breach of it into a message with the key, the file it is set
 from __future__ import annotations
 
 import difflib
-import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
+
+from tallsbi.study.config_schema import (
+    MISSING,
+    KeyPath,
+    Validator,
+    allowed,
+    child,
+    dotted,
+    is_number,
+    leaves,
+    look_up,
+    schema_at,
+    schema_leaves,
+    shorten,
+)
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
 FOLDERS = {"scale": "workflow/scales", "protocol": "workflow/protocols"}
 HOLDS = {"scale": "a scale holds sizes only", "protocol": "a protocol holds fidelity switches only"}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-MISSING = object()
-
-KeyPath = tuple[str | int, ...]
 
 
 class ConfigError(ValueError):
@@ -135,59 +143,6 @@ def coerce(value: Any, node: dict | None) -> Any:
     return value
 
 
-def child(node: dict | None, key: str | int) -> dict | None:
-    """The schema of one key (or list item) below `node`; None if the schema has none."""
-    if node is None:
-        return None
-    if isinstance(key, int):
-        return node.get("items")
-    if key in node.get("properties", {}):
-        return node["properties"][key]
-    rules = node.get("patternProperties", {})
-    return next((sub for rule, sub in rules.items() if re.search(rule, key)), None)
-
-
-def schema_at(schema: dict, path: KeyPath) -> dict | None:
-    return reduce(child, path, schema)
-
-
-def schema_leaves(node: dict, path: tuple[str, ...] = ()) -> dict[str, dict]:
-    """Dotted key -> schema, for each key that holds a value; free names appear as the schema's x-name."""
-    branches = list(node.get("properties", {}).items())
-    branches += [(node["x-name"], sub) for sub in node.get("patternProperties", {}).values()]
-    if not branches:
-        return {".".join(path): node}
-    return {key: leaf for name, sub in branches for key, leaf in schema_leaves(sub, (*path, name)).items()}
-
-
-def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, value) of everything in nested mappings that is not a mapping."""
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*path, key))
-    else:
-        yield path, value
-
-
-def look_up(data: Any, path: KeyPath) -> Any:
-    for key in path:
-        if not isinstance(data, list if isinstance(key, int) else dict):
-            return MISSING
-        if (key >= len(data)) if isinstance(key, int) else (key not in data):
-            return MISSING
-        data = data[key]
-    return data
-
-
-def dotted(path: KeyPath) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-
-
-def shorten(value: Any, width: int = 60) -> str:
-    text = repr(value)
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
 def close(word: Any, candidates: Collection[str]) -> str:
     """The candidate nearest to a misspelt word, or ''. Case does not count."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}
@@ -199,50 +154,6 @@ def did_you_mean(*names: str) -> str:
     """The end of a message, so that its question mark closes it."""
     quoted = " or ".join(f"`{name}`" for name in names if name)
     return f"; did you mean {quoted}?" if quoted else ""
-
-
-def bounds(node: dict) -> str:
-    if "minimum" in node and "maximum" in node:
-        return f" from {node['minimum']} to {node['maximum']}"
-    low = {"minimum": "at least", "exclusiveMinimum": "greater than"}
-    words = low | {"maximum": "at most", "exclusiveMaximum": "less than"}
-    parts = [f" {text} {node[key]}" for key, text in words.items() if key in node]
-    return " and".join(parts)
-
-
-def allowed(node: dict) -> str:
-    """What the schema allows for one value, in words."""
-    if "x-allowed" in node:
-        return node["x-allowed"]
-    if "enum" in node:
-        return "one of " + ", ".join(map(str, node["enum"]))
-    if node["type"] == "array":
-        size = node["minItems"] if node["minItems"] == node.get("maxItems") else "one or more"
-        unique = ", no two equal" if node.get("uniqueItems") else ""
-        return f"a list of {size}, each {allowed(node['items'])}{unique}"
-    if node["type"] == "object":
-        names = ", ".join(node.get("properties", {}))
-        return (
-            f"a mapping with the keys {names}"
-            if names
-            else f"a mapping from {node['x-name']} to its settings"
-        )
-    return {"integer": "an integer", "number": "a number", "string": "text"}[node["type"]] + bounds(node)
-
-
-def is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_number(value: Any) -> bool:
-    return is_int(value) or (isinstance(value, float) and math.isfinite(value))
-
-
-# Stricter than JSON Schema: 5.0 is no integer (it would break ranges), NaN and infinity are no numbers
-# (every comparison with NaN is false, so bounds let it through).
-STRICT = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
-TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT)
-Validator = extend(Draft202012Validator, type_checker=TYPES)
 
 
 def unknown_key(path: KeyPath, schema: dict, layers: Layers) -> str:
@@ -327,15 +238,28 @@ def cross_problems(config: dict, layers: Layers, refused: list[str]) -> list[str
 
 
 def method_problems(config: dict, known: Collection[str], layers: Layers) -> list[str]:
+    """Methods without an algorithm, and settings that their algorithm does not take."""
+    from tallsbi.algorithms import names as with_source
+    from tallsbi.algorithms import settings_of
+
     methods, known = config.get("methods"), sorted(name.upper() for name in known)
-    names = methods if isinstance(methods, dict) else {}
-    new = [name for name in names if name.isupper() and name not in known]
-    return [
-        f"methods.{name}: no such algorithm (from {layers.origin(('methods', name))}); it needs the file "
-        f"src/tallsbi/algorithms/{name.lower()}.py; available: {', '.join(known)}"
-        + did_you_mean(close(name, known))
-        for name in new
-    ]
+    problems = []
+    for name, settings in (methods if isinstance(methods, dict) else {}).items():
+        if name.isupper() and name not in known:
+            problems.append(
+                f"methods.{name}: no such algorithm (from {layers.origin(('methods', name))}); it needs the "
+                f"file src/tallsbi/algorithms/{name.lower()}.py; available: {', '.join(known)}"
+                + did_you_mean(close(name, known))
+            )
+        elif name in with_source() and isinstance(settings, dict):
+            takes = ["studies", *settings_of(name)]
+            problems += [
+                f"{layers.found(('methods', name, key), value)}: {name} has no such setting; it takes "
+                + ", ".join(takes)
+                for key, value in settings.items()
+                if key not in takes
+            ]
+    return problems
 
 
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
