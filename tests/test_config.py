@@ -116,11 +116,11 @@ def test_resolve_leaves_its_argument_alone():
 
 def test_command_line_text_becomes_numbers():
     parse_config = pytest.importorskip("snakemake.cli").parse_config
-    given = parse_config(["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={JAC: {tau: 0.1}}"])
+    given = parse_config(["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={LANGEVIN: {tau: 0.1}}"])
     full = cfg.resolve(top(**given), ROOT, KNOWN)
     assert (full["seed"], full["toy"]["seeds"], full["toy"]["noise"]) == (7, 2, [0, 0.01, 0.001])
     assert isinstance(full["toy"]["noise"][0], int)
-    assert full["methods"]["JAC"]["tau"] == 0.1
+    assert full["methods"]["LANGEVIN"]["tau"] == 0.1
 
 
 def test_unquoted_ddim_steps_are_the_same_key():
