@@ -47,7 +47,7 @@ def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
 
 def to_markdown(table: Table, title: str) -> str:
     body = table.shown.to_markdown(
-        index=False, disable_numparse=True, colalign=_alignment(table.shown.columns)
+        index=False, disable_numparse=True, colalign=_alignment(list(table.shown.columns))
     )
     return f"# {title}\n\n{body}\n\n{table.note}\n"
 
@@ -69,7 +69,16 @@ def _alignment(columns: Sequence[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    replacements = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "±": r"$\pm$", "–": "--", "<": "$<$"}
+    replacements = {
+        "&": r"\&",
+        "%": r"\%",
+        "_": r"\_",
+        "#": r"\#",
+        "±": r"$\pm$",
+        "–": "--",
+        "<": "$<$",
+        ">": "$>$",
+    }
     return "".join(replacements.get(character, character) for character in text)
 
 

@@ -1,0 +1,66 @@
+"""Densities of samples for pair plots: histograms smoothed with a Gaussian, and the contours that hold a share.
+
+Posteriors here may have several narrow modes (SLCP has four), so the bandwidth follows the width of a mode
+and not that of the whole cloud.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+from scipy.ndimage import gaussian_filter
+
+BINS = 96
+_BULK, _REACH = 0.95, 0.25  # the grid holds this share of the samples, and this share of its length beyond
+_QUARTER = 0.6373  # length of the shortest interval that holds a quarter of a unit Gaussian
+
+
+def shortest(values: Float[np.ndarray, "S"], share: float) -> tuple[float, float]:
+    """The shortest interval that holds a share of the values."""
+    ordered = np.sort(values)
+    count = max(1, round(share * len(ordered)))
+    lengths = ordered[count:] - ordered[:-count]
+    start = int(lengths.argmin()) if len(lengths) else 0
+    return float(ordered[start]), float(ordered[min(start + count, len(ordered) - 1)])
+
+
+def mode_width(values: Float[np.ndarray, "S"]) -> float:
+    """Standard deviation of the Gaussian with the same shortest interval that holds a quarter of the values."""
+    low, high = shortest(values, 0.25)
+    return (high - low) / _QUARTER
+
+
+def marginal(
+    values: Float[np.ndarray, "S"],
+) -> tuple[Float[np.ndarray, "bins"], Float[np.ndarray, "bins"]]:
+    """Grid and density of one parameter."""
+    (centres,), density = _smooth(values[:, None])
+    return centres, density
+
+
+def joint(
+    points: Float[np.ndarray, "S 2"],
+) -> tuple[Float[np.ndarray, "bins"], Float[np.ndarray, "bins"], Float[np.ndarray, "bins bins"]]:
+    """Grids of both parameters and their density [first, second]."""
+    (first, second), density = _smooth(points)
+    return first, second, density
+
+
+def levels(density: Float[np.ndarray, "..."], shares: tuple[float, ...]) -> list[float]:
+    """For each share, the density above which the region of highest density holds it; ascending in density."""
+    ordered = np.sort(density.ravel())[::-1]
+    held = np.cumsum(ordered) / ordered.sum()
+    return sorted(float(ordered[np.searchsorted(held, share)]) for share in shares)
+
+
+def _smooth(points: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """Centres of the bins per axis, and the density on them; a few runaways are left outside the grid."""
+    samples, dims = points.shape
+    widths = np.array([mode_width(column) for column in points.T])
+    bandwidth = np.maximum(widths, 1e-9 * (1 + np.abs(points).max(0))) * samples ** (-1 / (dims + 4))
+    ends = np.array([shortest(column, _BULK) for column in points.T]).T
+    beyond = np.maximum(3 * bandwidth, _REACH * (ends[1] - ends[0]))
+    low, high = ends[0] - beyond, ends[1] + beyond
+    counts, edges = np.histogramdd(points, BINS, list(zip(low, high, strict=True)), density=True)
+    centres = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
+    return centres, gaussian_filter(counts, bandwidth * BINS / (high - low), mode="constant")
