@@ -61,6 +61,10 @@ paper: ## the same as: make results SCALE=paper
 test: $(READY) ## run the tests
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile
 
+.PHONY: bench
+bench: $(READY) ## time the hot loops against their bars (about two minutes)
+	@$(BIN)/python -m tallsbi.bench $(ARGS)
+
 .PHONY: lint
 lint: $(READY) ## check style; changes nothing
 	@$(BIN)/ruff check .

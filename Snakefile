@@ -15,21 +15,19 @@ configfile: ROOT / "config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/toy.smk"
+include: "workflow/rules/sbibm.smk"
 include: "workflow/rules/artifacts.smk"
 
 
+# The benchmark is a target of its own for now: `all` is what runs in minutes at smoke scale.
 rule all:
     default_target: True
     input:
-        tables=table_paths(),
-        figures=figure_paths(),
+        table_paths(filter(of_toy, TABLES)),
+        figure_paths(filter(of_toy, FIGURES)),
 
 
-rule tables:
+rule sbibm:
     input:
-        table_paths(),
-
-
-rule figures:
-    input:
-        figure_paths(),
+        table_paths(table for table in TABLES if not of_toy(table)),
+        figure_paths(figure for figure in FIGURES if not of_toy(figure)),

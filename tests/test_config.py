@@ -44,12 +44,12 @@ def message(config: dict, root: Path = ROOT) -> str:
 
 
 def wildcard(path: tuple) -> str:
-    """The dotted key of a path, with the free names as the schema and the docs write them."""
-    if path[0] == "methods" and len(path) > 1:
-        path = (path[0], "<NAME>", *path[2:])
-    if path[:2] == ("ddim", "eta") and len(path) > 2:
-        path = (*path[:2], "<T>", *path[3:])
-    return ".".join(path)
+    """The path with free names as the schema writes them: methods.<NAME>.steps."""
+    node, names = SCHEMA, []
+    for key in path:
+        names.append(key if key in node.get("properties", {}) else node.get("x-name", key))
+        node = cfg.child(node, key) or {}
+    return ".".join(names)
 
 
 @pytest.fixture
@@ -73,6 +73,20 @@ def test_every_scale_and_protocol_resolves(scale, protocol):
     assert full["fidelity"] == load(f"workflow/protocols/{protocol}.yaml")["fidelity"]
     assert full["toy"]["correlation"] == load("config.yaml")["toy"]["correlation"]
     assert full["methods"]["GAUSS"].keys() >= {"steps", "cov_samples", "cov_steps", "cov_eta"}
+
+
+def test_unknown_task_and_too_many_simulations_are_refused():
+    text = message(top(sbibm={"tasks": ["slpc"], "n_train": [20000], "n_obs": [101]}))
+    for fragment in (
+        "sbibm.tasks",
+        "slpc",
+        "did you mean `slcp`",
+        "sbibm.n_train",
+        "20000",
+        "sbibm.n_obs",
+        "101",
+    ):
+        assert fragment in text
 
 
 def test_setting_of_another_algorithm_is_refused():
@@ -116,7 +130,9 @@ def test_resolve_leaves_its_argument_alone():
 
 def test_command_line_text_becomes_numbers():
     parse_config = pytest.importorskip("snakemake.cli").parse_config
-    given = parse_config(["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={LANGEVIN: {tau: 0.1}}"])
+    given = parse_config(
+        ["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={LANGEVIN: {tau: 0.1}}"]
+    )
     full = cfg.resolve(top(**given), ROOT, KNOWN)
     assert (full["seed"], full["toy"]["seeds"], full["toy"]["noise"]) == (7, 2, [0, 0.01, 0.001])
     assert isinstance(full["toy"]["noise"][0], int)

@@ -6,7 +6,7 @@ import scipy.stats
 import torch
 from oracles import check_gaussian_draws, generator
 
-from tallsbi.references.gaussian import tall_posterior
+from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.toy.problems import make_toy
 from tallsbi.toy.references import (
     ENUMERATE,

@@ -8,6 +8,17 @@ TOY_FIGURE = {
     "figure_dim": CFG["toy"]["figure_dim"],
 }
 PAPER = "workflow/resources"
+SBIBM_DISTANCES = {"metrics": f"{SBIBM}/distances.csv"}
+SBIBM_SETTINGS = {
+    **{key: CFG["sbibm"][key] for key in ("tasks", "extra_tasks", "n_obs", "table_n_obs", "n_train", "sets")},
+    "labels": {task: label_of(task) for task in TASKS},
+    "exclude": CFG["fidelity"]["exclude_sets"],
+}
+SBIBM_PANELS = [
+    f"sbibm_{kind}"
+    for metric in ("sw", "mmd", "c2st")
+    for kind in (f"{metric}_vs_ntrain", f"{metric}_vs_nobs", f"extra_{metric}_vs_ntrain")
+]
 
 # id: the CSV files it is drawn from, and the settings it needs
 FIGURES = {
@@ -17,6 +28,10 @@ FIGURES = {
     "toy_gaussian_by_noise": (TOY_DISTANCES, TOY_FIGURE),
     "det_gef_toy": (TOY_DISTANCES, TOY_FIGURE),
     "toy_prior_width": (TOY_DISTANCES, TOY_FIGURE),
+    **{figure: (SBIBM_DISTANCES, SBIBM_SETTINGS) for figure in [*SBIBM_PANELS, "det_gef_sbibm"]},
+    "sbibm_losses_bs64": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
+    "sbibm_losses_bs256": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
+    "sbibm_pairplots": ({"pairs": f"{SBIBM}/pairs.csv", "truth": f"{SBIBM}/truth.csv"}, SBIBM_SETTINGS),
 }
 
 
@@ -61,15 +76,41 @@ TABLES = {
         {"timing": f"{TOY}/timing.csv", "paper": f"{PAPER}/toy_speedup.csv"},
         toy_table(TOY_GAUSSIAN),
     ),
+    **{
+        f"sbibm_{task}": (
+            "sbibm_task",
+            f"{label_of(task)}: distances to the reference posterior",
+            {**SBIBM_DISTANCES, "paper": f"{PAPER}/sbibm_tables.csv"},
+            {**SBIBM_SETTINGS, "task": task},
+        )
+        for task in MAIN_TASKS
+    },
+    "metric_summary": (
+        "metric_summary",
+        "Best method per metric and task for n > 1",
+        {**SBIBM_DISTANCES, "paper": f"{PAPER}/metric_summary.csv"},
+        SBIBM_SETTINGS,
+    ),
+    "reference_certificates": (
+        "reference_certificates",
+        "Certificates of the reference posteriors",
+        {"certificates": f"{SBIBM}/certificates.csv"},
+        SBIBM_SETTINGS,
+    ),
 }
 
 
-def figure_paths():
-    return [f"{RESULTS}/figures/{figure}.{suffix}" for figure in FIGURES for suffix in ("pdf", "png")]
+def of_toy(artifact):
+    """Whether a table or figure belongs to the toy study; all others belong to the benchmark."""
+    return artifact.startswith("toy_") or artifact in ("pedagogical", "det_gef_toy")
 
 
-def table_paths():
-    return [f"{RESULTS}/tables/{table}.{suffix}" for table in TABLES for suffix in ("csv", "md", "tex")]
+def figure_paths(figures=FIGURES):
+    return [f"{RESULTS}/figures/{figure}.{suffix}" for figure in figures for suffix in ("pdf", "png")]
+
+
+def table_paths(tables=TABLES):
+    return [f"{RESULTS}/tables/{table}.{suffix}" for table in tables for suffix in ("csv", "md", "tex")]
 
 
 for figure, (data, settings) in FIGURES.items():
@@ -93,7 +134,7 @@ for figure, (data, settings) in FIGURES.items():
             module=f"tallsbi.figures.{figure}",
             code=code("draw_figure", f"tallsbi.figures.{figure}"),
             config=settings,
-            versions=versions("matplotlib", "numpy", "pandas"),
+            versions=versions("matplotlib", "numpy", "pandas", "scipy"),
         script:
             "../scripts/draw_figure.py"
 

@@ -22,7 +22,11 @@ wildcard_constraints:
 
 def toy_sampling(method, **changes):
     """Settings of a toy sampling job. No toy prior is uniform, so there is nothing to switch over."""
-    return {**pick(*TOY_SAMPLING), "switch_over": 0.0, "method": {**TOY_METHODS[base_name(method)], **changes}}
+    return {
+        **pick(*TOY_SAMPLING),
+        "switch_over": 0.0,
+        "method": {**TOY_METHODS[base_name(method)], **changes},
+    }
 
 
 def toy_cell(problem):

@@ -89,6 +89,17 @@ def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algor
     return algorithm(**settings, **({"clip": clip} if name.endswith(CLIP_SUFFIX) else {}))
 
 
+def configured(name: str, method: Mapping[str, Any], common: Mapping[str, Any]) -> Algorithm:
+    """The algorithm from its own settings and those all share: `ddim`, `clip` and `switch_over`."""
+    settings, accepted = dict(method), load(name).settings()
+    if "eta" in accepted:
+        table = {int(steps): eta for steps, eta in common["ddim"]["eta"].items()}
+        settings["eta"] = table.get(settings["steps"], common["ddim"]["eta_default"])
+    if "switch_over" in accepted:
+        settings["switch_over"] = common["switch_over"]
+    return build(name, settings, clip=common["clip"])
+
+
 def _known(name: str) -> str:
     base = base_name(name)
     available = names()

@@ -262,6 +262,29 @@ def method_problems(config: dict, known: Collection[str], layers: Layers) -> lis
     return problems
 
 
+def benchmark_problems(config: dict, layers: Layers) -> list[str]:
+    """Tasks without a file, and numbers that exceed what is simulated."""
+    from tallsbi.tasks import names
+
+    known, problems = names(), []
+    for key in ("tasks", "extra_tasks"):
+        listed = look_up(config, ("sbibm", key))
+        for name in listed if isinstance(listed, list) else []:
+            if isinstance(name, str) and name not in known:
+                problems.append(
+                    f"{layers.found(('sbibm', key), listed)}: no task `{name}`; available: {', '.join(known)}"
+                    + did_you_mean(close(name, known))
+                )
+    for key, most in (("n_train", "simulations"), ("n_obs", "observations")):
+        values, limit = look_up(config, ("sbibm", key)), look_up(config, ("sbibm", most))
+        usable = isinstance(values, list) and all(map(is_number, values)) and is_number(limit)
+        if usable and max(values, default=0) > limit:
+            problems.append(
+                f"{layers.found(('sbibm', key), values)}: no more than {layers.found(('sbibm', most), limit)}"
+            )
+    return problems
+
+
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
     """File name and content of the overlay that `top` names, and what is wrong with either."""
     folder, name = FOLDERS[layer], top.get(layer)
@@ -303,6 +326,7 @@ def resolve(config: Mapping, root: Path | str, known_methods: Collection[str] | 
         if not reported and (complete or error.validator != "required"):
             problems += translate(error, schema, layers)
     problems += method_problems(merged, known_methods, layers) + cross_problems(merged, layers, problems)
+    problems += benchmark_problems(merged, layers)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
     return merged

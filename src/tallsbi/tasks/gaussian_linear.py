@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 
 from tallsbi.priors import Gaussian
-from tallsbi.references.gaussian import tall_posterior
+from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.tasks.base import TRAINING_DRAWS, Task, float64_numpy
 
 DIM = 10

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import torch
 
+from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Problem
 from tallsbi.priors import Gaussian
-from tallsbi.references.gaussian import tall_posterior
 from tallsbi.samplers import Noise
 from tallsbi.schedule import TOY
 from tallsbi.scores import GaussianScore
+from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.study.seeds import numpy_generator, torch_generator
 from tallsbi.toy.problems import equicorrelation
-from tallsbi.toy.sampling import configured
 
 
 def illustrate(settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -18,8 +18,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.references.certificate import Certificate, certify, exact
-from tallsbi.references.gaussian import tall_posterior
 from tallsbi.references.mala import mala
+from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.study.seeds import torch_generator
 from tallsbi.toy.problems import Toy, make_toy
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from tallsbi.algorithms import build
+from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.samplers import Noise, Samples
 from tallsbi.study.seeds import torch_generator
@@ -16,20 +16,6 @@ from tallsbi.toy.problems import Toy, make_toy
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-def configured(name: str, method: Mapping[str, Any], common: Mapping[str, Any]) -> Algorithm:
-    """The algorithm `name` from its settings and those all algorithms share (ddim, clip, switch-over)."""
-    settings = dict(method)
-    from tallsbi.algorithms import load
-
-    accepted = load(name).settings()
-    if "eta" in accepted:
-        table = {int(steps): eta for steps, eta in common["ddim"]["eta"].items()}
-        settings["eta"] = table.get(settings["steps"], common["ddim"]["eta_default"])
-    if "switch_over" in accepted:
-        settings["switch_over"] = common["switch_over"]
-    return build(name, settings, clip=common["clip"])
 
 
 def run(

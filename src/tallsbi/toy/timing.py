@@ -15,9 +15,10 @@ from typing import Any
 
 import pandas as pd
 
+from tallsbi.algorithms import configured
 from tallsbi.study.seeds import numpy_generator
 from tallsbi.toy.problems import make_toy
-from tallsbi.toy.sampling import configured, run
+from tallsbi.toy.sampling import run
 
 
 def time_methods(

@@ -7,7 +7,7 @@ import torch
 from oracles import GaussianCase
 
 from tallsbi.priors import Gaussian
-from tallsbi.references.gaussian import tall_posterior
+from tallsbi.scores.gaussian import tall_posterior
 
 
 def grid_moments(case, b, axes):

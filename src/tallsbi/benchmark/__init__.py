@@ -1,0 +1,1 @@
+"""The benchmark study (section 4.2): tasks whose posterior score is learned from simulations."""

@@ -1,0 +1,191 @@
+"""Independent draws of a posterior in two dimensions, through a grid that refines itself where the mass is.
+
+The grid starts coarse on a window that holds the whole prior. At each level the cells within `_DROP` nats of
+the highest one are kept, and, as long as the grid does not resolve the posterior, the best-ranked cells
+whatever their density: a narrow posterior shows on a coarse grid as a slope towards it. Their neighbours are
+added, and all are cut in four. It ends when cells and their parents agree about where the mass is.
+
+A draw is a cell by its probability, a uniform place in it, and a rejection step with the exact density there:
+the grid is a proposal, so that what is left of its coarseness does not reach the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+Density = Callable[[np.ndarray], np.ndarray]
+"""Points [N, 2] -> log densities [N] up to a constant."""
+
+_COARSE = 64
+_DROP = 25.0
+_RANKED = _COARSE**2 // 4
+_UNRESOLVED = 0.3
+_MAX_LEVELS = 24
+_MAX_CELLS = 400_000
+_MAX_WEIGHT = 4.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a grid must satisfy to be certified."""
+
+    disagreement: float = 0.02
+    cells: float = 1000.0
+    cells_per_sd: float = 5.0
+    border: float = 1e-6
+    excess: float = 1e-3
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of the last level: their lower corners, common size, log densities at the centre, and mass."""
+
+    corner: Float[np.ndarray, "N 2"]
+    size: Float[np.ndarray, "2"]
+    log_density: Float[np.ndarray, "N"]
+    mass: Float[np.ndarray, "N"]
+    levels: int
+    disagreement: float
+    """Total variation between the masses of the parents and those of their children."""
+    border: float
+    """Mass in cells at the edge of the kept region, and of the window unless the prior ends there."""
+
+    @property
+    def effective_cells(self) -> float:
+        """How many equally probable cells have this entropy."""
+        mass = self.mass[self.mass > 0]
+        return float(np.exp(-np.sum(mass * np.log(mass))))
+
+    @property
+    def cells_per_sd(self) -> float:
+        """The smaller of the two standard deviations, in cells."""
+        mean = self.mass @ self.corner
+        return float(np.min(np.sqrt(self.mass @ (self.corner - mean) ** 2) / self.size))
+
+    def resolved(self, limits: Limits = LIMITS) -> bool:
+        return (
+            self.disagreement <= limits.disagreement
+            and self.effective_cells >= limits.cells
+            and self.cells_per_sd >= limits.cells_per_sd
+        )
+
+
+def tabulate(
+    log_density: Density,
+    low: Float[np.ndarray, "2"],
+    high: Float[np.ndarray, "2"],
+    *,
+    closed: bool,
+    limits: Limits = LIMITS,
+) -> Grid:
+    """The grid on the window [low, high]; `closed` where the density is zero beyond the window."""
+    index = np.stack(np.meshgrid(*[np.arange(_COARSE)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    parent_mass = np.full(len(index), np.nan)
+    disagreement, parents = 1.0, np.arange(len(index))
+    for level in range(_MAX_LEVELS):
+        side = _COARSE * 2**level
+        size = (high - low) / side
+        corner = low + index * size
+        value = log_density(corner + 0.5 * size)
+        value = np.where(np.isnan(value), -np.inf, value)
+        highest = value.max()
+        if not np.isfinite(highest):
+            raise ValueError(
+                f"the highest log density on {len(index)} cells is {highest}: the likelihood vanishes or is not "
+                "finite everywhere in the window; check the observation."
+            )
+        mass = np.exp(value - highest)
+        mass /= mass.sum()
+        if level:
+            disagreement = _disagreement(mass, parents, parent_mass)
+        border = float(mass[_at_the_border(index, side, closed)].sum())
+        grid = Grid(corner, size, value, mass, level + 1, disagreement, border)
+        if grid.resolved(limits):
+            break
+        keep = value >= highest - _DROP
+        if disagreement > _UNRESOLVED and len(value) > _RANKED:
+            keep |= value >= np.partition(value, -_RANKED)[-_RANKED]
+        kept = _with_neighbours(index[keep], side)
+        if 4 * len(kept) > _MAX_CELLS:
+            break
+        parent_mass = _look_up(kept, index, mass, side)
+        parents = np.repeat(np.arange(len(kept)), 4)
+        index = (2 * kept[:, None] + np.array([[0, 0], [0, 1], [1, 0], [1, 1]])).reshape(-1, 2)
+    return grid
+
+
+def _disagreement(
+    mass: Float[np.ndarray, "N"], parents: Int[np.ndarray, "N"], parent_mass: Float[np.ndarray, "P"]
+) -> float:
+    """Total variation between two levels; a parent that was not there before counts with mass zero."""
+    children = np.bincount(parents, mass, minlength=len(parent_mass))
+    return 0.5 * float(np.abs(children - parent_mass).sum() + max(0.0, 1 - parent_mass.sum()))
+
+
+def _code(index: Int[np.ndarray, "*N 2"], side: int) -> Int[np.ndarray, "*N"]:
+    return index[..., 0] * (side + 2) + index[..., 1]
+
+
+_AROUND = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1], indexing="ij"), -1).reshape(-1, 2)
+
+
+def _with_neighbours(index: Int[np.ndarray, "N 2"], side: int) -> Int[np.ndarray, "K 2"]:
+    """The cells and the eight around each, inside the window, in order."""
+    around = (index[:, None] + _AROUND).reshape(-1, 2)
+    around = around[((around >= 0) & (around < side)).all(-1)]
+    _, first = np.unique(_code(around, side), return_index=True)
+    return around[first]
+
+
+def _at_the_border(index: Int[np.ndarray, "N 2"], side: int, closed: bool) -> np.ndarray:
+    """Cells that lack a neighbour."""
+    around = index[:, None] + _AROUND
+    inside = ((around >= 0) & (around < side)).all(-1)
+    present = np.isin(_code(around, side), _code(index, side))
+    # Beyond a closed window there is nothing to lack.
+    return (~present & (inside if closed else True)).any(-1)
+
+
+def _look_up(
+    wanted: Int[np.ndarray, "K 2"], index: Int[np.ndarray, "N 2"], mass: Float[np.ndarray, "N"], side: int
+) -> Float[np.ndarray, "K"]:
+    """The mass of each wanted cell, zero where it is not among those tabulated."""
+    code, order = _code(index, side), np.argsort(_code(index, side))
+    position = np.clip(np.searchsorted(code[order], _code(wanted, side)), 0, len(code) - 1)
+    found = order[position]
+    return np.where(code[found] == _code(wanted, side), mass[found], 0.0)
+
+
+def draw(
+    grid: Grid, log_density: Density, count: int, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "count 2"], float]:
+    """Independent draws, and the share of the proposals' weight above the rejection bound, lost to them.
+
+    The bound is the largest weight that occurs, at most `_MAX_WEIGHT`: beyond that the grid is too coarse,
+    and the excess says by how much.
+    """
+    points, log_weight, uniform = np.empty((0, 2)), np.empty(0), np.empty(0)
+    for _ in range(20):
+        cell = rng.choice(len(grid.mass), 2 * count, p=grid.mass)
+        new = grid.corner[cell] + grid.size * rng.random((2 * count, 2))
+        value = log_density(new) - grid.log_density[cell]
+        points = np.concatenate([points, new])
+        log_weight = np.concatenate([log_weight, np.where(np.isnan(value), -np.inf, value)])
+        uniform = np.concatenate([uniform, rng.random(2 * count)])
+        weight = np.exp(np.minimum(log_weight, 700.0))
+        bound = min(weight.max(), _MAX_WEIGHT)
+        accepted = points[uniform * bound < weight]
+        if len(accepted) >= count:
+            excess = np.maximum(weight - bound, 0.0).sum() / weight.sum()
+            return accepted[:count], float(excess)
+    raise ValueError(
+        f"{len(accepted)} of {count} draws accepted after {len(points)} proposals: the grid of {len(grid.mass)} "
+        "cells does not resolve the density."
+    )

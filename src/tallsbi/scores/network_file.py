@@ -1,0 +1,109 @@
+"""A trained network on disk: one safetensors file that says everything needed to use it.
+
+The weights are the tensors; architecture, normalisation, schedule, task and the facts of the training are
+JSON in the file's header, so that weights and description cannot come apart. The same JSON is written next
+to it (`name.json` for `name.safetensors`) for people to read; nothing reads it back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.schedule import Schedule
+from tallsbi.scores.network import Architecture, ScoreNetwork
+from tallsbi.scores.network_eval import NetworkScore
+from tallsbi.scores.normaliser import Normaliser
+from tallsbi.study import files
+
+_HEADER, _WEIGHTS, _ROWS = "tallsbi", "network.", "validation_losses"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedNetwork:
+    """A network with what it takes to use it, and the loss of each validation row (for model selection)."""
+
+    network: ScoreNetwork
+    normaliser: Normaliser
+    schedule: Schedule
+    task: str
+    validation_losses: Float[Tensor, "V"]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def score(self) -> NetworkScore:
+        """The posterior score for normalised parameters and observations."""
+        return NetworkScore(self.network, self.schedule)
+
+
+def sidecar(path: str | Path) -> Path:
+    """Where the readable copy of the description lies."""
+    return Path(path).with_suffix(".json")
+
+
+def write_network(saved: SavedNetwork, path: str | Path) -> None:
+    """Writes the file and its readable description; equal networks give equal bytes."""
+    description = {
+        "architecture": saved.network.architecture.to_json(),
+        "dtype": str(next(saved.network.parameters()).dtype).removeprefix("torch."),
+        "normaliser": saved.normaliser.to_json(),
+        "schedule": asdict(saved.schedule),
+        "task": saved.task,
+        "training": saved.facts,
+    }
+    tensors = {f"{_WEIGHTS}{name}": tensor for name, tensor in saved.network.state_dict().items()}
+    tensors[_ROWS] = saved.validation_losses
+    files.write_json(description, sidecar(path))
+    write_tensors(tensors, description, path)
+
+
+def read_network(path: str | Path, device: torch.device | str = "cpu") -> SavedNetwork:
+    """Reads what `write_network` wrote; a file that is not whole gives a `DataError`."""
+    tensors, description = read_tensors(path)
+    try:
+        network = ScoreNetwork(Architecture.from_json(description["architecture"]))
+        network.to(getattr(torch, description["dtype"]))
+        weights = {
+            name.removeprefix(_WEIGHTS): tensor
+            for name, tensor in tensors.items()
+            if name.startswith(_WEIGHTS)
+        }
+        network.load_state_dict(weights)
+        return SavedNetwork(
+            network=network.to(device).requires_grad_(False),
+            normaliser=Normaliser.from_json(description["normaliser"]),
+            schedule=Schedule(**description["schedule"]),
+            task=description["task"],
+            validation_losses=tensors[_ROWS],
+            facts=description["training"],
+        )
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise files.DataError(f"{path} does not describe a network ({error}): delete it and rerun") from error
+
+
+def write_tensors(tensors: Mapping[str, Tensor], header: Any, path: str | Path) -> None:
+    """Tensors and a JSON header in one safetensors file, in one move."""
+    from safetensors.torch import save_file
+
+    plain = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    with files.atomic_path(path) as temporary:
+        # One key only: the format keeps no order among several, and equal content must give equal bytes.
+        save_file(plain, temporary, metadata={_HEADER: files.canonical_json(header)})
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
+    """What `write_tensors` wrote; a damaged file gives a `DataError`."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as opened:
+            tensors = {name: opened.get_tensor(name).clone() for name in opened.keys()}  # noqa: SIM118
+            return tensors, json.loads(opened.metadata()[_HEADER])
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise files.DataError(f"{path} is damaged ({error}): delete it and rerun") from error

@@ -1,0 +1,1 @@
+"""Training of the score network: data, loss, averaged weights, early stopping, checkpoints and selection."""

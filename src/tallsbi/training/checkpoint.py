@@ -1,0 +1,73 @@
+"""Checkpoints: a training that is killed goes on where it was, and ends with the same bytes.
+
+A checkpoint is one file with all tensors and counters, replaced in one move, so there is always a whole one
+or none. It carries the name of its training (`training`: settings, seed, data, versions) and a digest of its
+content; one that belongs to another training, or is damaged, is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from tallsbi.scores.network_file import read_tensors, write_tensors
+from tallsbi.study import files
+
+FILE = "checkpoint.safetensors"
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a training needs to go on: tensors by name, and plain counters."""
+
+    tensors: Mapping[str, Tensor]
+    counters: Mapping[str, Any]
+
+
+def save(folder: Path, training: str, state: State) -> None:
+    """Replaces the checkpoint. A full disk costs the checkpoint, not the training."""
+    header = {"training": training, "counters": dict(state.counters), "digest": _digest(state)}
+    try:
+        write_tensors(state.tensors, header, folder / FILE)
+    except OSError as error:
+        _log.warning("no checkpoint written to %s (%s); the training goes on", folder, error)
+
+
+def load(folder: Path, training: str) -> State | None:
+    """The checkpoint of this very training, None if there is none to be trusted."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        tensors, header = read_tensors(path)
+        state = State(tensors, header["counters"])
+        if header["training"] != training:
+            _log.warning("%s belongs to a training with other settings or data; starting anew", path)
+            return None
+        if header["digest"] != _digest(state):
+            raise files.DataError(f"{path} is damaged (its content has changed)")
+    except (files.DataError, KeyError, TypeError, OSError) as error:
+        _log.warning("checkpoint not usable (%s); starting anew", error)
+        return None
+    return state
+
+
+def discard(folder: Path) -> None:
+    """Removes the checkpoint, once the result is safely written."""
+    (folder / FILE).unlink(missing_ok=True)
+
+
+def _digest(state: State) -> str:
+    digest = hashlib.sha256(files.canonical_json(dict(state.counters)).encode())
+    for name in sorted(state.tensors):
+        tensor = state.tensors[name].detach().cpu().contiguous()
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,66 @@
+"""From simulations to normalised training and validation rows.
+
+The N_train rows are normalised together and then split at random, 80 to 20 by default. The split depends on
+the seed and on N_train only: trainings that differ in learning rate or batch size hold out the same rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.scores.normaliser import Normaliser
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Normalised rows, those to train on and those held out."""
+
+    theta: Float[Tensor, "N m"]
+    x: Float[Tensor, "N d"]
+    held_out_theta: Float[Tensor, "V m"]
+    held_out_x: Float[Tensor, "V d"]
+    normaliser: Normaliser
+    digest: str
+
+
+def prepare(
+    latent: Float[Tensor, "R m"],
+    x: Float[Tensor, "R d"],
+    validation_share: float,
+    generator: torch.Generator,
+    *,
+    log_x: bool = False,
+) -> TrainingData:
+    """Normalises and splits latent parameters (`prior.to_latent`) and raw observations."""
+    rows = len(latent)
+    held_out = round(validation_share * rows)
+    if not 0 < held_out < rows:
+        raise ValueError(
+            f"validation_share = {validation_share} of {rows} rows holds out {held_out}: "
+            "at least one row must be held out and one trained on; give more rows."
+        )
+    normaliser = Normaliser.fit(latent, x, log_x=log_x)
+    order = torch.randperm(rows, generator=generator).to(latent.device)
+    theta, observations = normaliser.theta(latent)[order], normaliser.x(x).to(latent.dtype)[order]
+    return TrainingData(
+        theta=theta[held_out:],
+        x=observations[held_out:],
+        held_out_theta=theta[:held_out],
+        held_out_x=observations[:held_out],
+        normaliser=normaliser,
+        digest=_digest(theta, observations),
+    )
+
+
+def _digest(*tensors: Tensor) -> str:
+    """Tells data of one training from those of another, for checkpoints."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,102 @@
+"""The denoising loss, and the inputs it is evaluated on (section 2.2 of the paper).
+
+    loss = mean over rows and coordinates of (eps(theta_t, x, t) - z)^2,   theta_t = sqrt(alpha) theta + sigma z
+
+with z standard normal, t uniform on (0, 1) and sigma^2 = upsilon + floor. Everything the network gets for a
+whole epoch is made at once, row by row in the order of the batches: a batch is then a slice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.schedule import Schedule
+from tallsbi.scores.network import ScoreNetwork, time_features
+
+_ROWS = 1024  # rows evaluated at once without gradients
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Inputs [theta_t, x, time features] and the noise to be predicted from them."""
+
+    inputs: Float[Tensor, "N k"]
+    noise: Float[Tensor, "N m"]
+
+    def __len__(self) -> int:
+        return len(self.noise)
+
+    def slice(self, start: int, stop: int) -> Rows:
+        return Rows(self.inputs[start:stop], self.noise[start:stop])
+
+
+def diffuse(
+    theta: Float[Tensor, "N m"], t: Float[Tensor, "N"], noise: Float[Tensor, "N m"], schedule: Schedule
+) -> Float[Tensor, "N m"]:
+    """theta_t = sqrt(alpha(t)) theta + sigma(t) noise."""
+    return schedule.sqrt_alpha(t)[:, None] * theta + schedule.sigma(t)[:, None] * noise
+
+
+def rows_at(
+    theta: Float[Tensor, "N m"],
+    x: Float[Tensor, "N d"],
+    t: Float[Tensor, "N"],
+    noise: Float[Tensor, "N m"],
+    schedule: Schedule,
+    frequencies: int,
+) -> Rows:
+    features = time_features(t, frequencies)
+    return Rows(torch.cat([diffuse(theta, t, noise, schedule), x, features], dim=1), noise)
+
+
+def epoch_rows(
+    theta: Float[Tensor, "N m"],
+    x: Float[Tensor, "N d"],
+    schedule: Schedule,
+    frequencies: int,
+    generator: torch.Generator,
+) -> Rows:
+    """All rows in a random order, each with a time and a noise of its own."""
+    order = torch.randperm(len(theta), generator=generator).to(theta.device)
+    t = torch.rand(len(theta), generator=generator, dtype=theta.dtype).to(theta.device)
+    noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype).to(theta.device)
+    return rows_at(theta[order], x[order], t, noise, schedule, frequencies)
+
+
+def validation_rows(
+    theta: Float[Tensor, "V m"],
+    x: Float[Tensor, "V d"],
+    schedule: Schedule,
+    frequencies: int,
+    draws: int,
+    generator: torch.Generator,
+) -> Rows:
+    """Every row `draws` times, at times spread evenly over (0, 1): made once, the same for every epoch.
+
+    One random time per row and epoch would make the validation loss so noisy that its minimum is a lucky
+    draw and not a good network.
+    """
+    total = draws * len(theta)
+    cells = torch.randperm(total, generator=generator) + torch.rand(
+        total, generator=generator, dtype=torch.float64
+    )
+    t = (cells / total).to(theta)
+    noise = torch.randn(total, theta.shape[1], generator=generator, dtype=theta.dtype).to(theta.device)
+    return rows_at(theta.repeat(draws, 1), x.repeat(draws, 1), t, noise, schedule, frequencies)
+
+
+@torch.no_grad()
+def row_losses(network: ScoreNetwork, rows: Rows, draws: int = 1) -> Float[Tensor, "V"]:
+    """Loss of each row, averaged over coordinates and its draws, in float64."""
+    m, d = network.architecture.theta_dim, network.architecture.x_dim
+    losses = []
+    for start in range(0, len(rows), _ROWS):
+        part = rows.slice(start, start + _ROWS)
+        theta, x, features = part.inputs.tensor_split((m, m + d), dim=1)
+        predicted = network.with_features(theta, x, features)
+        losses.append((predicted - part.noise).double().square().mean(1))
+    return torch.cat(losses).unflatten(0, (draws, -1)).mean(0)

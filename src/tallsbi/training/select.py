@@ -1,0 +1,108 @@
+"""Which of the trained networks is used: learning rate and batch size (appendix F of the paper).
+
+`published`: the choice the caller's table holds for the task. `stated`: the lowest best validation loss; among
+those that are as good within noise, the one whose best epoch came last, since it had the slower and smoother
+descent. All candidates are judged on the same held-out rows, times and noises, so that noise means the
+standard error of the paired differences to the best one, row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.scores.network_file import SavedNetwork
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One trained network: its settings, its best epoch, and the loss of each held-out row."""
+
+    learning_rate: float
+    batch_size: int
+    best_epoch: int
+    losses: Float[Tensor, "V"]
+
+    @classmethod
+    def of(cls, saved: SavedNetwork) -> Candidate:
+        settings = saved.facts["settings"]
+        return cls(
+            learning_rate=settings["learning_rate"],
+            batch_size=settings["batch_size"],
+            best_epoch=saved.facts["best_epoch"],
+            losses=saved.validation_losses,
+        )
+
+    @property
+    def loss(self) -> float:
+        return float(self.losses.double().mean())
+
+    @property
+    def label(self) -> str:
+        return f"learning rate {self.learning_rate:g}, batch size {self.batch_size}"
+
+
+def select_published(task: str, choices: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The published learning rate and batch size of the task; `choices` may have an entry `default`."""
+    choice = choices.get(task, choices.get("default"))
+    if choice is None:
+        raise ValueError(
+            f"no published learning rate and batch size for the task {task!r}; there are: "
+            f"{', '.join(sorted(choices))}. Add it, or an entry `default`."
+        )
+    return {
+        "learning_rate": float(choice["learning_rate"]),
+        "batch_size": int(choice["batch_size"]),
+        "rule": "published",
+        "reason": f"published choice for {task if task in choices else 'all other tasks'}",
+    }
+
+
+def select_stated(candidates: Sequence[Candidate], tolerance: float = 1.0) -> dict[str, Any]:
+    """The best candidate by validation loss, and why; `tolerance` counts standard errors that make a tie."""
+    if not candidates:
+        raise ValueError("no candidates to select from: give at least one trained network.")
+    lengths = {len(candidate.losses) for candidate in candidates}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"the candidates hold out {sorted(lengths)} rows: only trainings on the same data compare."
+        )
+    # A fixed order first, so that the result does not depend on the one the candidates come in.
+    ordered = sorted(candidates, key=lambda c: (c.loss, c.learning_rate, c.batch_size))
+    lowest = ordered[0]
+    tied = [
+        c for c in ordered if c.loss - lowest.loss <= tolerance * standard_error(c.losses - lowest.losses)
+    ]
+    chosen = max(tied, key=lambda c: c.best_epoch)
+    if len(tied) == 1:
+        reason = "lowest validation loss"
+    else:
+        others = "; ".join(c.label for c in tied if c is not chosen)
+        reason = f"latest best epoch ({chosen.best_epoch}) among those equal within noise: {others}"
+    return {
+        "learning_rate": chosen.learning_rate,
+        "batch_size": chosen.batch_size,
+        "rule": "stated",
+        "reason": reason,
+        "candidates": [
+            {
+                "learning_rate": c.learning_rate,
+                "batch_size": c.batch_size,
+                "validation_loss": c.loss,
+                "difference": c.loss - lowest.loss,
+                "standard_error": standard_error(c.losses - lowest.losses),
+                "best_epoch": c.best_epoch,
+            }
+            for c in sorted(ordered, key=lambda c: (c.learning_rate, c.batch_size))
+        ],
+    }
+
+
+def standard_error(values: Float[Tensor, "V"]) -> float:
+    """Of the mean; 0 for a single value."""
+    return float(values.double().std()) / math.sqrt(len(values)) if len(values) > 1 else 0.0

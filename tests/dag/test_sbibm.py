@@ -1,0 +1,96 @@
+"""The benchmark on a few small tasks, run for real from simulation to tables and figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+from study import Study, clone
+
+pytestmark = pytest.mark.dag
+
+TASKS, EXTRA = ["slcp", "sir"], ["gaussian_linear"]
+SIZES = """
+tasks: [slcp, sir]
+extra_tasks: [gaussian_linear]
+sets: 2
+n_obs: [1, 3]
+n_train: [200, 400]
+simulations: 400
+observations: 4
+epochs: 30
+samples: 40
+reference: {chains: 4, warmup: 100, draws: 300, min_ess: 100, max_rhat: 1.05}
+"""
+METHODS = """
+GAUSS: {steps: 20, cov_samples: 50}
+JAC: {steps: 20}
+LANGEVIN: {steps: 20}
+DET_GEF: {steps: 20}
+TAMED: {steps: 20}
+"""
+
+
+def setting(key: str, block: str) -> str:
+    """A block of YAML as Snakemake takes it on the command line."""
+    return f"{key}={{{', '.join(block.strip().splitlines())}}}"
+
+
+CONFIG = ("--config", setting("sbibm", SIZES), setting("methods", METHODS))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Study:
+    study = clone(tmp_path_factory.mktemp("sbibm") / "study")
+    study.run("sbibm", *CONFIG)
+    return study
+
+
+def test_second_run_has_nothing_to_do(finished):
+    assert finished.planned("sbibm", *CONFIG) == {}
+
+
+def test_distances_cover_every_task_method_n_and_set(finished):
+    frame = pd.read_csv(finished.root / "results/smoke/sbibm/distances.csv")
+    assert not frame.duplicated(["task", "n_train", "n", "set", "method"]).any()
+    assert len(frame) == len(TASKS + EXTRA) * 2 * 2 * 2 * 10
+    finite = frame[frame.finite_share == 1]
+    assert len(finite) > len(frame) / 2
+    assert (finite.sw > 0).all()
+    assert finite.c2st.between(0, 1).all()
+    assert frame[frame.finite_share < 1][["sw", "mmd", "c2st"]].isna().all(axis=None)
+    assert set(frame[frame.method.str.endswith("-clip")].finite_share) <= {0.0, 1.0}
+
+
+def test_every_reference_has_a_certificate(finished):
+    frame = pd.read_csv(finished.root / "results/smoke/tables/reference_certificates.csv")
+    assert len(frame) == len(TASKS + EXTRA) * 2 * 2
+    assert not frame.passed.isna().any()
+    assert {"slcp", "sir", "gaussian_linear"} == set(frame.task)
+
+
+def test_chosen_network_is_the_published_one(finished):
+    losses = pd.read_csv(finished.root / "results/smoke/sbibm/losses.csv")
+    chosen = losses[losses.chosen][["batch_size", "learning_rate"]].drop_duplicates()
+    assert chosen.values.tolist() == [[256, 0.0001]]
+    assert losses.groupby(["task", "n_train", "batch_size", "learning_rate"]).epoch.max().eq(30).all()
+
+
+def test_samples_are_finite_where_clipped_and_in_the_parameters_space(finished):
+    path = finished.root / "results/smoke/sbibm/sir/n_train~400/samples/GAUSS-clip.nc"
+    theta = xr.load_dataset(path).theta
+    assert (theta > 0).all()
+
+
+def test_change_in_a_task_reruns_that_task_only(finished):
+    path = finished.root / "src/tallsbi/tasks/sir.py"
+    before = path.read_text()
+    path.write_text(before + "\nLAST_CHANGE = 1\n")
+    try:
+        jobs = finished.planned("sbibm", *CONFIG)
+    finally:
+        path.write_text(before)
+    for rule in ("simulate_task", "observe_task", "reference_task", "train_network", "sample_task"):
+        assert all("/sir/" in output for output in jobs[rule])
+    assert not any(rule.startswith("toy") for rule in jobs)

@@ -1,0 +1,276 @@
+"""The benchmark (section 4.2): simulate, train, select, reference, sample, measure."""
+
+SBIBM = f"{RESULTS}/sbibm"
+MAIN_TASKS, EXTRA_TASKS = CFG["sbibm"]["tasks"], CFG["sbibm"]["extra_tasks"]
+TASKS = [*MAIN_TASKS, *EXTRA_TASKS]
+SBIBM_METHODS = methods_of("sbibm")
+SBIBM_RUNS = [name + suffix for name in SBIBM_METHODS for suffix in ("", "-clip")]
+N_TRAIN = CFG["sbibm"]["n_train"]
+
+
+wildcard_constraints:
+    task=one_of(TASKS),
+    n_train=r"\d+",
+    n=r"\d+",
+    batch_size=r"\d+",
+    learning_rate=r"[0-9.e-]+",
+
+
+def published_choice(task):
+    """Learning rate and batch size of the task's network in the published runs."""
+    training = CFG["sbibm"]["training"]
+    return training["exceptions"].get(
+        task, {"learning_rate": training["learning_rate"], "batch_size": training["batch_size"]}
+    )
+
+
+def candidates(task):
+    """What is trained: the whole grid for the tasks of the main text, the published choice for the others."""
+    training = CFG["sbibm"]["training"]
+    if task not in MAIN_TASKS:
+        return [published_choice(task)]
+    return [
+        {"learning_rate": rate, "batch_size": size}
+        for size in training["batch_sizes"]
+        for rate in training["learning_rates"]
+    ]
+
+
+def candidate_path(task, n_train, candidate, name):
+    folder = f"bs~{candidate['batch_size']}-lr~{candidate['learning_rate']:g}"
+    return f"{SBIBM}/{task}/training/n_train~{n_train}/{folder}/{name}"
+
+
+def training_settings(wildcards):
+    training = CFG["sbibm"]["training"]
+    fidelity = CFG["fidelity"]
+    return {
+        "seed": CFG["seed"],
+        "learning_rate": float(wildcards.learning_rate),
+        "batch_size": int(wildcards.batch_size),
+        "epochs": CFG["sbibm"]["epochs"],
+        **{key: training[key] for key in ("ema_decay", "validation_share", "patience", "min_epochs")},
+        "early_stopping": fidelity["early_stopping"],
+        "layer_norm": fidelity["layer_norm"],
+    }
+
+
+def sbibm_sampling(method):
+    """Settings of a benchmark sampling job."""
+    return {
+        **pick("seed", "clip", "ddim", "sbibm.samples", "fidelity.uniform_bounds_factor"),
+        "switch_over": CFG["fidelity"]["uniform_switch"],
+        "method": SBIBM_METHODS[method],
+    }
+
+
+rule simulate_task:
+    output:
+        f"{SBIBM}/{{task}}/simulations.nc",
+    log:
+        f"{LOGS}/sbibm/{{task}}/simulations.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/simulations.tsv"
+    params:
+        code=lambda w: code("simulate_task", task_module(w.task)),
+        config=pick("seed", "sbibm.simulations"),
+        versions=versions("numba", "numpy", "torch"),
+    script:
+        "../scripts/simulate_task.py"
+
+
+rule observe_task:
+    output:
+        f"{SBIBM}/{{task}}/observations.nc",
+    log:
+        f"{LOGS}/sbibm/{{task}}/observations.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/observations.tsv"
+    params:
+        code=lambda w: code("observe_task", task_module(w.task)),
+        config=pick("seed", "sbibm.sets", "sbibm.observations"),
+        versions=versions("numba", "numpy", "torch"),
+    script:
+        "../scripts/observe_task.py"
+
+
+rule reference_task:
+    input:
+        f"{SBIBM}/{{task}}/observations.nc",
+    output:
+        f"{SBIBM}/{{task}}/references/n~{{n}}.nc",
+    log:
+        f"{LOGS}/sbibm/{{task}}/references/n~{{n}}.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/references/n~{{n}}.tsv"
+    params:
+        code=lambda w: code("reference_task", task_module(w.task)),
+        config=pick("seed", "sbibm.samples", "sbibm.reference"),
+        versions=versions("arviz", "jax", "numpy", "numpyro"),
+    script:
+        "../scripts/reference_task.py"
+
+
+rule train_network:
+    input:
+        f"{SBIBM}/{{task}}/simulations.nc",
+    output:
+        network=f"{SBIBM}/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}/network.safetensors",
+        losses=f"{SBIBM}/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}/losses.csv",
+    log:
+        f"{LOGS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.tsv"
+    params:
+        code=lambda w: code("train_network", task_module(w.task)),
+        config=training_settings,
+        checkpoints=f"{SBIBM}/{{task}}/checkpoints/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}",
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/train_network.py"
+
+
+rule select_network:
+    input:
+        networks=lambda w: [
+            candidate_path(w.task, w.n_train, candidate, "network.safetensors")
+            for candidate in candidates(w.task)
+        ],
+    output:
+        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/network.safetensors",
+        choice=f"{SBIBM}/{{task}}/n_train~{{n_train}}/choice.json",
+    log:
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/selection.log",
+    params:
+        code=code("select_network"),
+        config=lambda w: {
+            "rule": "stated" if CFG["fidelity"]["early_stopping"] else "published",
+            "published": published_choice(w.task),
+            "candidates": candidates(w.task),
+        },
+        versions=versions("torch"),
+    script:
+        "../scripts/select_network.py"
+
+
+rule sample_task:
+    input:
+        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/network.safetensors",
+        observations=f"{SBIBM}/{{task}}/observations.nc",
+    output:
+        plain=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.nc",
+        clipped=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}-clip.nc",
+    log:
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.tsv"
+    wildcard_constraints:
+        algorithm=one_of(SBIBM_METHODS),
+    params:
+        code=lambda w: code("sample_task", module_of(w.algorithm), task_module(w.task)),
+        config=lambda w: sbibm_sampling(w.algorithm),
+        n_obs=CFG["sbibm"]["n_obs"],
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/sample_task.py"
+
+
+rule measure_task:
+    input:
+        references=expand(f"{SBIBM}/{{{{task}}}}/references/n~{{n}}.nc", n=CFG["sbibm"]["n_obs"]),
+        samples=expand(
+            f"{SBIBM}/{{{{task}}}}/n_train~{{{{n_train}}}}/samples/{{method}}.nc", method=SBIBM_RUNS
+        ),
+    output:
+        f"{SBIBM}/{{task}}/n_train~{{n_train}}/distances.csv",
+    log:
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/distances.log",
+    benchmark:
+        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/distances.tsv"
+    params:
+        code=code("measure_task"),
+        config=pick("seed", "metrics.projections", "metrics.c2st_backend"),
+        n_obs=CFG["sbibm"]["n_obs"],
+        methods=SBIBM_RUNS,
+        versions=versions("numpy", "POT", "torch"),
+    script:
+        "../scripts/measure_task.py"
+
+
+SBIBM_CELLS = [(task, n_train) for task in TASKS for n_train in N_TRAIN]
+LOSS_CURVES = [
+    {"task": task, "n_train": n_train, **candidate}
+    for task in MAIN_TASKS
+    for n_train in N_TRAIN
+    for candidate in candidates(task)
+]
+# The numbers of observations of tables and pair plots that this run has; at small scales all of them.
+SHOWN_N_OBS = [n for n in CFG["sbibm"]["table_n_obs"] if n in CFG["sbibm"]["n_obs"]]
+SHOWN_N_OBS = SHOWN_N_OBS if len(SHOWN_N_OBS) > 1 else CFG["sbibm"]["n_obs"]
+
+
+rule collect_sbibm:
+    input:
+        [f"{SBIBM}/{task}/n_train~{n_train}/distances.csv" for task, n_train in SBIBM_CELLS],
+    output:
+        f"{SBIBM}/distances.csv",
+    log:
+        f"{LOGS}/sbibm/distances.log",
+    params:
+        code=code("collect"),
+        config={},
+        versions=versions("pandas"),
+    script:
+        "../scripts/collect.py"
+
+
+rule collect_losses:
+    input:
+        curves=[candidate_path(key["task"], key["n_train"], key, "losses.csv") for key in LOSS_CURVES],
+        choices=[f"{SBIBM}/{task}/n_train~{n}/choice.json" for task in MAIN_TASKS for n in N_TRAIN],
+    output:
+        f"{SBIBM}/losses.csv",
+    log:
+        f"{LOGS}/sbibm/losses.log",
+    params:
+        code=code("collect_losses"),
+        config={},
+        settings=LOSS_CURVES,
+        cells=[(task, n_train) for task in MAIN_TASKS for n_train in N_TRAIN],
+        versions=versions("pandas"),
+    script:
+        "../scripts/collect_losses.py"
+
+
+rule collect_pairs:
+    input:
+        observations=[f"{SBIBM}/{task}/observations.nc" for task in MAIN_TASKS],
+        references=[f"{SBIBM}/{task}/references/n~{n}.nc" for task in MAIN_TASKS for n in SHOWN_N_OBS],
+        samples=[f"{SBIBM}/{task}/n_train~{max(N_TRAIN)}/samples/GAUSS.nc" for task in MAIN_TASKS],
+    output:
+        pairs=f"{SBIBM}/pairs.csv",
+        truth=f"{SBIBM}/truth.csv",
+    log:
+        f"{LOGS}/sbibm/pairs.log",
+    params:
+        code=code("collect_pairs"),
+        config={"tasks": MAIN_TASKS, "n_obs": SHOWN_N_OBS},
+        versions=versions("pandas"),
+    script:
+        "../scripts/collect_pairs.py"
+
+
+rule collect_certificates:
+    input:
+        [f"{SBIBM}/{task}/references/n~{n}.nc" for task in TASKS for n in CFG["sbibm"]["n_obs"]],
+    output:
+        f"{SBIBM}/certificates.csv",
+    log:
+        f"{LOGS}/sbibm/certificates.log",
+    params:
+        code=code("collect_certificates"),
+        config={},
+        cells=[(task, n) for task in TASKS for n in CFG["sbibm"]["n_obs"]],
+        versions=versions("pandas"),
+    script:
+        "../scripts/collect_certificates.py"
