@@ -47,10 +47,13 @@ def joint(
 
 
 def levels(density: Float[np.ndarray, "..."], shares: tuple[float, ...]) -> list[float]:
-    """For each share, the density above which the region of highest density holds it; ascending in density."""
+    """For each share, the density above which the region of highest density holds it; ascending in density.
+
+    Shares that fall into the same cell, where runaway samples stretch the grid, have one level.
+    """
     ordered = np.sort(density.ravel())[::-1]
     held = np.cumsum(ordered) / ordered.sum()
-    return sorted(float(ordered[np.searchsorted(held, share)]) for share in shares)
+    return sorted({float(ordered[np.searchsorted(held, share)]) for share in shares})
 
 
 def _smooth(points: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:

@@ -1,6 +1,7 @@
 """Dispersed starts and a metric for NUTS, by annealing a cloud of particles from the prior to the posterior.
 
-The cloud follows N(z; 0, I) p(x | z)^s while s grows from 0 to 1 (a sequential Monte Carlo sampler): each
+The cloud follows N(z; 0, I) r(z)^s, r being the ratio of the posterior's density to that of N(0, I) (the
+log_ratio, in the plain coordinates), while s grows from 0 to 1: a sequential Monte Carlo sampler. Each
 growth halves the effective number of particles, which are then resampled and moved by random-walk Metropolis
 steps with the cloud's own covariance. Where the posterior has several modes, all those found from the prior
 stay in the cloud with their weight, which chains started at one point would not notice.
@@ -23,27 +24,27 @@ PARTICLES = 512
 DISPERSED = 0.25
 _ACCEPTANCE = 0.25
 _LEVELS = 400
-_FLOOR = -1e12  # stands for a likelihood of zero: finite, so that zero times it is zero
+_FLOOR = -1e12  # stands for a ratio of zero: finite, so that zero times it is zero
 
 
 def dispersed_starts(
-    likelihood: LogDensity, x: Any, key: Any, dim: int, chains: int
+    log_ratio: LogDensity, x: Any, key: Any, dim: int, chains: int
 ) -> tuple[Float[Any, "chains m"], Float[Any, "m m"]]:
     """Starts for the chains of one dataset, and the posterior covariance, both in z; to be compiled.
 
-    x is whatever the likelihood takes as its second argument.
+    x is whatever `log_ratio` takes as its second argument.
     """
     import jax
 
     jnp = float64_numpy()
     key, first, pick = jax.random.split(key, 3)
     z = jax.random.normal(first, (PARTICLES, dim))
-    cloud = _Cloud(z, _values(likelihood, z, x), jnp.zeros(()), jnp.array(2.38 / dim**0.5))
+    cloud = _Cloud(z, _values(log_ratio, z, x), jnp.zeros(()), jnp.array(2.38 / dim**0.5))
 
     def level(carry: Any) -> Any:
         cloud, wide, key, count = carry
         key, own = jax.random.split(key)
-        cloud = _grow(likelihood, x, cloud, jnp.where(cloud.power < DISPERSED, DISPERSED, 1.0), own)
+        cloud = _grow(log_ratio, x, cloud, jnp.where(cloud.power < DISPERSED, DISPERSED, 1.0), own)
         return cloud, jnp.where(cloud.power <= DISPERSED, cloud.z, wide), key, count + 1
 
     def unfinished(carry: Any) -> Any:
@@ -56,7 +57,7 @@ def dispersed_starts(
 
 
 class _Cloud(NamedTuple):
-    """Particles, their log-likelihoods, the power of the likelihood they follow, the step of their moves."""
+    """Particles, their log ratios, the power of the ratio they follow, the step of their moves."""
 
     z: Any
     value: Any
@@ -64,7 +65,7 @@ class _Cloud(NamedTuple):
     step: Any
 
 
-def _grow(likelihood: LogDensity, x: Any, cloud: _Cloud, target: Any, key: Any) -> _Cloud:
+def _grow(log_ratio: LogDensity, x: Any, cloud: _Cloud, target: Any, key: Any) -> _Cloud:
     """The cloud at a higher power, at most `target`: weighted, resampled, moved."""
     import jax
 
@@ -76,7 +77,7 @@ def _grow(likelihood: LogDensity, x: Any, cloud: _Cloud, target: Any, key: Any) 
     position = (jax.random.uniform(pick) + jnp.arange(PARTICLES)) / PARTICLES
     chosen = jnp.clip(jnp.searchsorted(jnp.cumsum(weight), position), 0, PARTICLES - 1)
     power = jnp.where(growth >= target - cloud.power, target, cloud.power + growth)
-    return _move(likelihood, x, _Cloud(cloud.z[chosen], cloud.value[chosen], power, cloud.step), walk)
+    return _move(log_ratio, x, _Cloud(cloud.z[chosen], cloud.value[chosen], power, cloud.step), walk)
 
 
 def _growth(value: Any, most: Any) -> Any:
@@ -100,7 +101,7 @@ def _growth(value: Any, most: Any) -> Any:
     return jnp.where(effective(most) >= 0.5 * PARTICLES, most, low)
 
 
-def _move(likelihood: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
+def _move(log_ratio: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
     """Random-walk Metropolis steps of all particles, their common step size driven to the usual acceptance."""
     import jax
 
@@ -111,9 +112,9 @@ def _move(likelihood: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
         (z, value, power, step), key = carry
         key, normal, uniform = jax.random.split(key, 3)
         proposal = z + step * jax.random.normal(normal, z.shape) @ factor.T
-        new = _values(likelihood, proposal, x)
-        log_ratio = power * (new - value) + 0.5 * jnp.sum(z**2 - proposal**2, -1)
-        accept = jnp.log(jax.random.uniform(uniform, value.shape)) < log_ratio
+        new = _values(log_ratio, proposal, x)
+        log_accept = power * (new - value) + 0.5 * jnp.sum(z**2 - proposal**2, -1)
+        accept = jnp.log(jax.random.uniform(uniform, value.shape)) < log_accept
         step = step * jnp.exp(jnp.mean(accept) - _ACCEPTANCE)
         moved = jnp.where(accept[:, None], proposal, z), jnp.where(accept, new, value)
         return _Cloud(*moved, power, step), key
@@ -121,11 +122,11 @@ def _move(likelihood: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
     return jax.lax.fori_loop(0, 4 + 2 * cloud.z.shape[1], walk, (cloud, key))[0]
 
 
-def _values(likelihood: LogDensity, z: Any, x: Any) -> Any:
+def _values(log_ratio: LogDensity, z: Any, x: Any) -> Any:
     import jax
 
     jnp = float64_numpy()
-    return jnp.maximum(jax.vmap(likelihood, (0, None))(z, x), _FLOOR)
+    return jnp.maximum(jax.vmap(log_ratio, (0, None))(z, x), _FLOOR)
 
 
 def _covariance(z: Any) -> Any:

@@ -18,12 +18,7 @@ from jaxtyping import Float
 from tallsbi.priors import Uniform
 from tallsbi.references import grid, mixture, nuts
 from tallsbi.references.record import SETTINGS, Draws, Record, Request
-from tallsbi.references.standardised import (
-    first_observations,
-    log_posterior,
-    parameter_map,
-    weighted_likelihood,
-)
+from tallsbi.references.standardised import coordinates, first_observations, prior_map, weighted_likelihood
 from tallsbi.tasks.base import Task, use_float64
 
 if TYPE_CHECKING:
@@ -137,7 +132,7 @@ def _plane(task: Task) -> tuple[Any, Any, np.ndarray, np.ndarray, bool]:
         density, to_parameter, closed = weighted_likelihood(task), lambda point: point, True
     else:
         low, high = np.full(2, -WINDOW), np.full(2, WINDOW)
-        density, to_parameter, closed = log_posterior(task), parameter_map(task), False
+        density, to_parameter, closed = coordinates(task).log_density, prior_map(task), False
     compiled = jax.jit(jax.vmap(density, (0, None)))
 
     def evaluate(points: np.ndarray, data: Any) -> np.ndarray:

@@ -7,9 +7,6 @@ every group of datasets and every n uses the same compilation. Starts and the de
 
 Chains advance together, so an iteration takes as long as the longest trajectory among them; the metric makes
 all posteriors round, and trajectories short.
-
-SLCP does not depend on the signs of theta_3 and theta_4: the chains see their absolute values, and every draw
-gets random signs, so that all four modes have equal weight.
 """
 
 from __future__ import annotations
@@ -23,18 +20,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from tallsbi.references import slcp, standardised
 from tallsbi.references.annealing import dispersed_starts
 from tallsbi.references.certificate import certify
 from tallsbi.references.record import Draws, Record, Request
-from tallsbi.references.standardised import (
-    first_observations,
-    log_likelihood,
-    log_posterior,
-    parameter_map,
-)
+from tallsbi.references.standardised import Coordinates, first_observations
 from tallsbi.tasks.base import Task, use_float64
 
-SIGN_SYMMETRIC = {"slcp": (2, 3)}
 TOGETHER = 25
 _MAX_TREE_DEPTH = 8
 _MAX_DIVERGENT = 1e-3
@@ -67,10 +59,7 @@ def _groups(sets: list[int]) -> list[list[int]]:
 def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
     settings = request.settings
     draws, warmup = settings["draws"] * 2**attempt, settings["warmup"]
-    positive = SIGN_SYMMETRIC.get(request.task.name, ())
-    sampler = make_sampler(
-        request.task, chains=settings["chains"], warmup=warmup, draws=draws, positive=positive
-    )
+    sampler = make_sampler(request.task, chains=settings["chains"], warmup=warmup, draws=draws)
     # A failed attempt may be a matter of steps too long for the posterior.
     target_accept = 1 - (1 - settings["target_accept"]) / 2**attempt
     seeds = [request.integer(b, "attempt", attempt) for b in group]
@@ -104,7 +93,7 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
             attempts=attempt + 1,
         )
         kept = rng.permutation(kept.reshape(-1, theta.shape[-1]))[: request.samples]
-        for index in positive:
+        for index in _symmetric(request.task):
             kept[:, index] *= rng.choice([-1.0, 1.0], len(kept))
         output.append((kept, record))
     return output
@@ -126,16 +115,17 @@ Sampler = Callable[[np.ndarray, int, list[int], float], Chains]
 
 
 @lru_cache(maxsize=8)
-def make_sampler(
-    task: Task, *, chains: int, warmup: int, draws: int, positive: tuple[int, ...] = ()
-) -> Sampler:
+def make_sampler(task: Task, *, chains: int, warmup: int, draws: int) -> Sampler:
     """The sampler of a task; it compiles at its first call for each shape of x, whatever n."""
     use_float64()
     import jax
     import jax.numpy as jnp
 
-    start = jax.jit(jax.vmap(_starter(task, chains, positive)))
-    run = jax.jit(jax.vmap(_runner(task, warmup, draws, positive), (0, 0, 0, 0, None)))
+    space = _coordinates(task)
+    start = jax.jit(
+        jax.vmap(lambda data, key: dispersed_starts(space.log_ratio, data, key, task.dim_theta, chains))
+    )
+    run = jax.jit(jax.vmap(_runner(space, warmup, draws), (0, 0, 0, 0, None)))
 
     def sample(x: Float[np.ndarray, "B N d"], n: int, seeds: list[int], target_accept: float) -> Chains:
         keys = jnp.stack([jax.random.key(seed) for seed in seeds])
@@ -155,23 +145,24 @@ def make_sampler(
     return sample
 
 
-def _starter(task: Task, chains: int, positive: tuple[int, ...]) -> Callable[[Any, Any], Any]:
-    likelihood = log_likelihood(task, positive)
-    return lambda data, key: dispersed_starts(likelihood, data, key, task.dim_theta, chains)
+def _coordinates(task: Task) -> Coordinates:
+    return slcp.coordinates(task) if task.name == "slcp" else standardised.coordinates(task)
 
 
-def _runner(task: Task, warmup: int, draws: int, positive: tuple[int, ...]) -> Callable[..., Any]:
+def _symmetric(task: Task) -> tuple[int, ...]:
+    """Coordinates whose sign is left open by the chains."""
+    return slcp.SIGN_SYMMETRIC if task.name == "slcp" else ()
+
+
+def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:
     """One chain: (data, start [m], metric [m, m], key, target acceptance) -> theta, diverging, acceptance, steps."""
     import jax
     from numpyro.infer.hmc import hmc
 
-    posterior = log_posterior(task, positive)
-    to_parameter = parameter_map(task, positive)
-
     def one_chain(data: Any, start: Any, metric: Any, key: Any, target_accept: Any) -> Any:
         # A kernel per trace: numpyro's keeps what `init_kernel` was given in a closure. The inner jit has the
         # density traced once and not at each of its uses.
-        init_kernel, sample_kernel = hmc(jax.jit(lambda z: -posterior(z, data)), algo="NUTS")
+        init_kernel, sample_kernel = hmc(jax.jit(lambda z: -space.log_density(z, data)), algo="NUTS")
         state = init_kernel(
             start,
             warmup,
@@ -186,7 +177,7 @@ def _runner(task: Task, warmup: int, draws: int, positive: tuple[int, ...]) -> C
 
         def draw(state: Any, _: None) -> Any:
             state = sample_kernel(state)
-            return state, (to_parameter(state.z), state.diverging, state.accept_prob, state.num_steps)
+            return state, (space.to_parameter(state.z, data), state.diverging, state.accept_prob, state.num_steps)
 
         # Warm-up and draws in one loop, or the kernel would be compiled twice.
         output = jax.lax.scan(draw, state, None, length=warmup + draws)[1]

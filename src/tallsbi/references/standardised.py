@@ -1,17 +1,18 @@
-"""Coordinates in which every prior is standard normal: what annealing, NUTS and the grid compute in.
+"""Coordinates z in which every prior is standard normal: what annealing, NUTS and the grid compute in.
 
 theta = T(z) with z ~ N(0, I) a priori: an affine map for a Gaussian prior, its exponential for a log-normal
 one, the normal distribution function for a uniform one. The Jacobian of T is part of the prior's density in z,
 so the posterior is N(z; 0, I) p(x | T(z)) whatever the prior, without bounds, and starts drawn from N(0, I)
 are dispersed over the whole prior.
 
-A posterior that is symmetric in the sign of some coordinates is sampled where these are positive: T maps onto
-the upper half of their range (`positive`), and whoever draws flips the signs with equal probability.
+A task may have better ones (`slcp`): any map T(z, x) will do, with the ratio of the posterior's density in z
+to that of N(0, I).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,20 @@ from tallsbi.priors import Gaussian, LogNormal, Uniform
 from tallsbi.tasks.base import Task, float64_numpy
 
 LogDensity = Callable[[Any, Any], Any]
-"""(z [m], data) -> scalar, in JAX; the data are (x [N, d], weight [N]) as `first_observations` gives them."""
+"""(vector [m], data) -> scalar, in JAX; the data are (x [N, d], weight [N]) of `first_observations`."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A posterior in z, as functions in JAX."""
+
+    log_ratio: LogDensity
+    """log of the posterior's density over that of N(0, I), up to a constant: the likelihood, usually."""
+    to_parameter: Callable[[Any, Any], Any]
+    """(z [m], data) -> theta [m]."""
+
+    def log_density(self, z: Any, data: Any) -> Any:
+        return self.log_ratio(z, data) - 0.5 * float64_numpy().sum(z**2)
 
 
 def first_observations(
@@ -32,44 +46,10 @@ def first_observations(
 
     What is compiled for N observations so serves every n up to N.
     """
-    if not 1 <= n <= x.shape[1]:
-        raise ValueError(f"n = {n} observations asked for, x holds {x.shape[1]}: simulate more, or lower n.")
-    x = np.where(np.arange(x.shape[1])[:, None] < n, x, x[:, :1]).astype(np.float64)
-    return x, np.broadcast_to(np.arange(x.shape[1]) < n, x.shape[:2]).astype(np.float64)
-
-
-def parameter_map(task: Task, positive: tuple[int, ...] = ()) -> Callable[[Any], Any]:
-    """T: z [m] -> theta [m], in JAX."""
-    jnp = float64_numpy()
-    prior = task.prior.to(dtype=torch.float64)
-    if positive and not isinstance(prior, Uniform):
-        raise ValueError(
-            f"{task.name}: symmetric coordinates {positive} need a uniform prior, found "
-            f"{type(prior).__name__}; extend tallsbi.references.standardised."
-        )
-    if isinstance(prior, Uniform):
-        from jax.scipy.special import ndtr
-
-        low, high = prior.low.numpy().copy(), prior.high.numpy()
-        for index in positive:
-            if low[index] != -high[index]:
-                raise ValueError(
-                    f"{task.name}: coordinate {index} has the range [{low[index]}, {high[index]}], which is "
-                    "not symmetric: its sign is no symmetry of the posterior."
-                )
-            low[index] = 0.0
-        width = high - low
-        return lambda z: low + width * ndtr(z)
-    if isinstance(prior, LogNormal):
-        loc, scale = prior.loc.numpy(), prior.scale.numpy()
-        return lambda z: jnp.exp(loc + scale * z)
-    if isinstance(prior, Gaussian):
-        mean, factor = prior.mean[0].numpy(), torch.linalg.cholesky(prior.cov[0]).numpy()
-        return lambda z: mean + factor @ z
-    raise ValueError(
-        f"{task.name}: no standard normal coordinates for a {type(prior).__name__} prior; add them to "
-        "tallsbi.references.standardised."
-    )
+    used = np.arange(x.shape[1]) < n
+    # The others must be possible observations, for zero times infinity is no number.
+    filled = np.where(used[:, None], x, x[:, :1]).astype(np.float64)
+    return filled, np.broadcast_to(used, x.shape[:2]).astype(np.float64)
 
 
 def weighted_likelihood(task: Task) -> LogDensity:
@@ -91,14 +71,30 @@ def weighted_likelihood(task: Task) -> LogDensity:
     return value
 
 
-def log_likelihood(task: Task, positive: tuple[int, ...] = ()) -> LogDensity:
-    """log p(x | T(z))."""
-    likelihood, to_parameter = weighted_likelihood(task), parameter_map(task, positive)
-    return lambda z, data: likelihood(to_parameter(z), data)
+def coordinates(task: Task) -> Coordinates:
+    """The coordinates that the prior alone suggests."""
+    likelihood, to_parameter = weighted_likelihood(task), prior_map(task)
+    return Coordinates(
+        lambda z, data: likelihood(to_parameter(z), data), lambda z, data: to_parameter(z)
+    )
 
 
-def log_posterior(task: Task, positive: tuple[int, ...] = ()) -> LogDensity:
-    """log p(z | x) up to a constant."""
+def prior_map(task: Task) -> Callable[[Any], Any]:
+    """T: z [m] -> theta [m], in JAX, that takes N(0, I) to the prior."""
     jnp = float64_numpy()
-    likelihood = log_likelihood(task, positive)
-    return lambda z, data: likelihood(z, data) - 0.5 * jnp.sum(z**2)
+    prior = task.prior.to(dtype=torch.float64)
+    if isinstance(prior, Uniform):
+        from jax.scipy.special import ndtr
+
+        low, width = prior.low.numpy(), (prior.high - prior.low).numpy()
+        return lambda z: low + width * ndtr(z)
+    if isinstance(prior, LogNormal):
+        loc, scale = prior.loc.numpy(), prior.scale.numpy()
+        return lambda z: jnp.exp(loc + scale * z)
+    if isinstance(prior, Gaussian):
+        mean, factor = prior.mean[0].numpy(), torch.linalg.cholesky(prior.cov[0]).numpy()
+        return lambda z: mean + factor @ z
+    raise ValueError(
+        f"{task.name}: no standard normal coordinates for a {type(prior).__name__} prior; add them to "
+        "tallsbi.references.standardised."
+    )
