@@ -20,7 +20,7 @@ from jaxtyping import Float
 from tallsbi.references.standardised import LogDensity
 from tallsbi.tasks.base import float64_numpy
 
-PARTICLES = 512
+PARTICLES = 256
 DISPERSED = 0.25
 _ACCEPTANCE = 0.25
 _LEVELS = 400

@@ -28,7 +28,8 @@ from tallsbi.references.standardised import Coordinates, first_observations
 from tallsbi.tasks.base import Task, use_float64
 
 TOGETHER = 25
-_MAX_TREE_DEPTH = 8
+# While the step size is sought it is often too small: long trajectories would cost more than all the draws.
+_MAX_TREE_DEPTH = (4, 8)
 _MAX_DIVERGENT = 1e-3
 log = logging.getLogger(__name__)
 
@@ -51,9 +52,10 @@ def certified_draws(request: Request) -> list[Draws]:
 
 
 def _groups(sets: list[int]) -> list[list[int]]:
-    """Sets that are sampled together: few groups, equally large up to one."""
+    """Sets that are sampled together, equally many in each group: the last may repeat some of the one before."""
     count = -(-len(sets) // TOGETHER)
-    return [part.tolist() for part in np.array_split(sets, count)]
+    size = -(-len(sets) // count)
+    return [sets[max(0, end - size) : end] for end in (min((i + 1) * size, len(sets)) for i in range(count))]
 
 
 def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
@@ -122,9 +124,12 @@ def make_sampler(task: Task, *, chains: int, warmup: int, draws: int) -> Sampler
     import jax.numpy as jnp
 
     space = _coordinates(task)
-    start = jax.jit(
-        jax.vmap(lambda data, key: dispersed_starts(space.log_ratio, data, key, task.dim_theta, chains))
-    )
+
+    def start_one(job: tuple[Any, Any]) -> tuple[Any, Any]:
+        return dispersed_starts(space.log_ratio, *job, task.dim_theta, chains)
+
+    # One dataset after the other, each with its own number of levels: a cloud is wide enough for the processor.
+    start = jax.jit(lambda data, keys: jax.lax.map(start_one, (data, keys)))
     run = jax.jit(jax.vmap(_runner(space, warmup, draws), (0, 0, 0, 0, None)))
 
     def sample(x: Float[np.ndarray, "B N d"], n: int, seeds: list[int], target_accept: float) -> Chains:
@@ -177,7 +182,12 @@ def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:
 
         def draw(state: Any, _: None) -> Any:
             state = sample_kernel(state)
-            return state, (space.to_parameter(state.z, data), state.diverging, state.accept_prob, state.num_steps)
+            return state, (
+                space.to_parameter(state.z, data),
+                state.diverging,
+                state.accept_prob,
+                state.num_steps,
+            )
 
         # Warm-up and draws in one loop, or the kernel would be compiled twice.
         output = jax.lax.scan(draw, state, None, length=warmup + draws)[1]

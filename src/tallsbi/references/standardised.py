@@ -74,9 +74,7 @@ def weighted_likelihood(task: Task) -> LogDensity:
 def coordinates(task: Task) -> Coordinates:
     """The coordinates that the prior alone suggests."""
     likelihood, to_parameter = weighted_likelihood(task), prior_map(task)
-    return Coordinates(
-        lambda z, data: likelihood(to_parameter(z), data), lambda z, data: to_parameter(z)
-    )
+    return Coordinates(lambda z, data: likelihood(to_parameter(z), data), lambda z, data: to_parameter(z))
 
 
 def prior_map(task: Task) -> Callable[[Any], Any]:
