@@ -6,7 +6,7 @@ mass are searched for: in ten dimensions an observation is either much nearer to
 puts it, or much farther than the narrow one can reach, so few assignments matter. The search starts from
 theta at every observation and at their mean, alternates between assignment and posterior mean until nothing
 changes, and adds all changes of one and two observations to what it found. How much it may have missed is seen
-from the draws: the density of all assignments over that of the ones found exceeds one by the share missed.
+from the draws: there the density of all assignments exceeds that of the ones found.
 
 Under a uniform prior the Gaussians are those of a flat one, cut off at its box.
 """
@@ -150,7 +150,11 @@ def _missed(
     prior_precision: float,
     used: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> float:
-    """Mean over the draws of one minus (density of the assignments used) / (density of all)."""
+    """The share of the posterior in assignments not used.
+
+    The mean over draws of (density of all) / (density of those used) is the inverse of the share used, as far
+    as the draws reach.
+    """
     from scipy.special import logsumexp
 
     mean, precision, log_weight = used
@@ -159,4 +163,4 @@ def _missed(
     log_used = logsumexp(log_weight + 0.5 * m * np.log(precision) - 0.5 * precision * square, axis=1)
     each = -0.5 * ((theta[:, None] - x) ** 2).sum(-1)[..., None] * stds**-2.0 - m * np.log(stds)
     log_all = logsumexp(each, axis=-1).sum(1) - 0.5 * prior_precision * (theta**2).sum(-1)
-    return float(np.mean(-np.expm1(np.minimum(log_used - log_all, 0.0))))
+    return float(max(0.0, 1 - 1 / np.mean(np.exp(np.minimum(log_all - log_used, 700.0)))))

@@ -18,6 +18,7 @@ from tallsbi.references.standardised import Coordinates, weighted_likelihood
 from tallsbi.tasks.base import Task, float64_numpy
 
 SIGN_SYMMETRIC = (2, 3)
+_SMALLEST = 1e-300
 
 
 def coordinates(task: Task) -> Coordinates:
@@ -57,15 +58,22 @@ def coordinates(task: Task) -> Coordinates:
 
 
 def _truncated(z: Any, mean: Any, std: Any, bound: float) -> tuple[Any, Any]:
-    """A point of N(mean, std^2) on [-bound, bound] at the quantile Phi(z), and log(d point / d Phi(z))."""
-    from jax.scipy.special import log_ndtr, ndtr, ndtri
+    """A point of N(mean, std^2) on [-bound, bound] at the quantile Phi(z), and log(d point / d Phi(z)).
+
+    Minus infinity where the box is so far in a tail (37 std) that its probability is no number any more.
+    """
+    from jax.scipy.special import ndtr, ndtri
 
     jnp = float64_numpy()
     low, high = (-bound - mean) / std, (bound - mean) / std
     # In the lower tail probabilities are small numbers, in the upper one they differ from one by rounding.
     sign = jnp.where(low + high > 0, -1.0, 1.0)
     low, high, z = jnp.where(sign < 0, -high, low), jnp.where(sign < 0, -low, high), sign * z
-    below, upto = ndtr(low), ndtr(high)
-    t = ndtri(jnp.clip(below + ndtr(z) * (upto - below), 1e-300, 1 - 1e-16))
-    log_mass = log_ndtr(high) + jnp.log1p(-jnp.exp(log_ndtr(low) - log_ndtr(high)))
-    return mean + std * sign * t, jnp.log(std) + log_mass + 0.5 * t**2
+    below, mass = ndtr(low), ndtr(high) - ndtr(low)
+    possible = mass > _SMALLEST
+    mass = jnp.where(possible, mass, 1.0)
+    quantile = jnp.where(possible, below + ndtr(z) * mass, 0.5)
+    t = ndtri(jnp.clip(quantile, _SMALLEST, 1 - 1e-16))
+    log_slope = jnp.where(possible, jnp.log(std) + jnp.log(mass) + 0.5 * t**2, -jnp.inf)
+    # Rounding must not carry a draw out of the prior.
+    return jnp.clip(mean + std * sign * t, -bound, bound), log_slope
