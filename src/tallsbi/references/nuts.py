@@ -31,6 +31,9 @@ TOGETHER = 25
 # While the step size is sought it is often too small: long trajectories would cost more than all the draws.
 _MAX_TREE_DEPTH = (4, 8)
 _MAX_DIVERGENT = 1e-3
+# Effective draws of the chains for each kept one: at two, kept draws are nearly independent (an autoregression
+# thinned so much is left with a correlation of a few per cent).
+_PER_SAMPLE = 2.0
 log = logging.getLogger(__name__)
 
 
@@ -82,7 +85,9 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
         share = float(diverging.mean())
         record = Record(
             "NUTS",
-            certificate.passed and share <= _MAX_DIVERGENT,
+            certificate.passed
+            and certificate.ess_bulk >= _PER_SAMPLE * request.samples
+            and share <= _MAX_DIVERGENT,
             rhat=certificate.rhat,
             ess_bulk=certificate.ess_bulk,
             ess_tail=certificate.ess_tail,
