@@ -11,7 +11,7 @@ LAYERS = [
     {"compose"},
     {"samplers"},
     {"algorithms"},
-    {"tasks", "training", "metrics"},
+    {"tasks", "training", "metrics", "jrnmm"},
     {"references"},
     {"toy", "benchmark"},
     {"tables"},

@@ -34,7 +34,7 @@ TOY_FIGURES = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Study:
     study = clone(tmp_path_factory.mktemp("finished") / "study")
-    study.run()
+    study.run("toy")
     return study
 
 
@@ -53,7 +53,7 @@ def table(study: Study, name: str) -> pd.DataFrame:
 
 
 def test_second_run_has_nothing_to_do(finished):
-    assert finished.planned() == {}
+    assert finished.planned("toy") == {}
 
 
 def test_distances_cover_the_grid_once(finished):
@@ -165,12 +165,12 @@ def test_comments_docstrings_format_and_touch_rerun_nothing(copy):
     for path in copy.root.rglob("*"):
         if path.is_file() and "results" not in path.parts and ".snakemake" not in path.parts:
             path.touch()
-    assert copy.planned() == {}
+    assert copy.planned("toy") == {}
 
 
 def test_change_in_jac_reruns_jac_and_what_is_below(copy):
     copy.edit("src/tallsbi/compose/jac.py", "_CHUNK = 400_000", "_CHUNK = 300_000")
-    jobs = copy.planned()
+    jobs = copy.planned("toy")
     sampled = jobs.pop("sample_toy") + jobs.pop("sample_toy_steps")
     assert sampled
     assert all(path.endswith("/JAC.nc") for path in sampled)
@@ -189,12 +189,12 @@ def test_change_in_jac_reruns_jac_and_what_is_below(copy):
 def test_change_in_a_figure_reruns_that_figure(copy):
     path = copy.root / "src/tallsbi/figures/toy_prior_width.py"
     path.write_text(path.read_text() + "\nLAST_CHANGE = 1\n")
-    assert set(copy.planned()) == {"draw_toy_prior_width"}
+    assert set(copy.planned("toy")) == {"draw_toy_prior_width"}
 
 
 def test_new_noise_level_runs_its_cells_and_the_aggregates(copy):
     copy.edit("workflow/scales/smoke.yaml", "noise: [0, 0.01]", "noise: [0, 0.01, 0.1]")
-    jobs = copy.planned()
+    jobs = copy.planned("toy")
     assert len(jobs["sample_toy"]) == 5 * len(METHODS)
     for path in jobs.pop("sample_toy") + jobs.pop("measure_toy"):
         assert "/noise~0.1/" in path
@@ -204,7 +204,7 @@ def test_new_noise_level_runs_its_cells_and_the_aggregates(copy):
 
 def test_new_dimension_runs_its_cells_and_the_aggregates(copy):
     copy.edit("workflow/scales/smoke.yaml", "  dims: [2, 10]", "  dims: [2, 4, 10]")
-    jobs = copy.planned()
+    jobs = copy.planned("toy")
     for rule in ("sample_toy", "measure_toy", "reference_toy"):
         assert all("/m~4/" in path for path in jobs.pop(rule))
     assert jobs.pop("collect_toy") == ["results/smoke/toy/distances.csv"]
@@ -213,7 +213,7 @@ def test_new_dimension_runs_its_cells_and_the_aggregates(copy):
 
 def test_fresh_clone_beside_old_results_reruns_nothing(finished, tmp_path):
     fresh = clone(tmp_path / "fresh", results_of=finished)
-    assert fresh.planned() == {}
+    assert fresh.planned("toy") == {}
 
 
 def test_new_algorithm_is_one_file_and_one_line(copy):
@@ -221,7 +221,7 @@ def test_new_algorithm_is_one_file_and_one_line(copy):
     source = (copy.root / "src/tallsbi/algorithms/det_gef.py").read_text()
     (copy.root / "src/tallsbi/algorithms/mine.py").write_text(source.replace("DET_GEF", "MINE"))
     copy.edit("config.yaml", "  DET_GEF:  {}\n", "  DET_GEF:  {}\n  MINE:     {steps: 50}\n")
-    jobs = copy.planned()
+    jobs = copy.planned("toy")
     sampled = jobs["sample_toy"]
     assert len(sampled) == 5 * len(SMOKE["noise"])
     assert all(path.endswith("/MINE.nc") for path in sampled)

@@ -2,9 +2,8 @@
 
 import json
 
+import numpy as np
 import pytest
-import torch
-from problems import generator
 
 from tallsbi.training.select import Candidate, select_published, select_stated, standard_error
 
@@ -19,13 +18,13 @@ def candidate(rate, batch, epoch, losses):
 
 
 def base(rows=400):
-    return 0.3 + 0.1 * torch.rand(rows, generator=generator(3), dtype=torch.float64)
+    return 0.3 + 0.1 * np.random.default_rng(3).random(rows)
 
 
 def wiggle(rows=400):
     """Differences with mean exactly zero and standard deviation exactly one."""
-    values = torch.randn(rows, generator=generator(4), dtype=torch.float64)
-    return (values - values.mean()) / values.std()
+    values = np.random.default_rng(4).standard_normal(rows)
+    return (values - values.mean()) / values.std(ddof=1)
 
 
 def test_published_choice_of_the_task_and_of_the_others():
@@ -81,8 +80,8 @@ def test_the_choice_is_json_and_lists_every_candidate():
 
 
 def test_standard_error():
-    assert standard_error(torch.tensor([1.0, 3.0])) == pytest.approx(1.0)
-    assert standard_error(torch.tensor([2.0])) == 0
+    assert standard_error(np.array([1.0, 3.0])) == pytest.approx(1.0)
+    assert standard_error(np.array([2.0])) == 0
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ N_TRAIN = CFG["sbibm"]["n_train"]
 wildcard_constraints:
     task=one_of(TASKS),
     n_train=r"\d+",
-    n=r"\d+",
     batch_size=r"\d+",
     learning_rate=r"[0-9.e-]+",
 
@@ -57,10 +56,11 @@ def training_settings(wildcards):
 
 def sbibm_sampling(method):
     """Settings of a benchmark sampling job."""
+    settings = SBIBM_METHODS[method]
     return {
         **pick("seed", "clip", "ddim", "sbibm.samples", "fidelity.uniform_bounds_factor"),
         "switch_over": CFG["fidelity"]["uniform_switch"],
-        "method": SBIBM_METHODS[method],
+        "method": {**settings, "steps": min(settings["steps"], CFG["sbibm"]["max_steps"])},
     }
 
 
@@ -98,14 +98,15 @@ rule reference_task:
     input:
         f"{SBIBM}/{{task}}/observations.nc",
     output:
-        f"{SBIBM}/{{task}}/references/n~{{n}}.nc",
+        expand(f"{SBIBM}/{{{{task}}}}/references/n~{{n}}.nc", n=CFG["sbibm"]["n_obs"]),
     log:
-        f"{LOGS}/sbibm/{{task}}/references/n~{{n}}.log",
+        f"{LOGS}/sbibm/{{task}}/references.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/references/n~{{n}}.tsv"
+        f"{BENCHMARKS}/sbibm/{{task}}/references.tsv"
     params:
         code=lambda w: code("reference_task", task_module(w.task)),
         config=pick("seed", "sbibm.samples", "sbibm.reference"),
+        n_obs=CFG["sbibm"]["n_obs"],
         versions=versions("arviz", "jax", "numpy", "numpyro"),
     script:
         "../scripts/reference_task.py"
@@ -148,7 +149,7 @@ rule select_network:
             "published": published_choice(w.task),
             "candidates": candidates(w.task),
         },
-        versions=versions("torch"),
+        versions=versions("numpy"),
     script:
         "../scripts/select_network.py"
 

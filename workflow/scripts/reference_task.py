@@ -1,4 +1,4 @@
-"""Certified reference posteriors of one task for n observations of every parameter set."""
+"""Certified reference posteriors of one task for every n and parameter set."""
 
 from tallsbi.study.job import start
 
@@ -8,17 +8,11 @@ from tallsbi.references.benchmark import reference_posterior  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
 from tallsbi.tasks import load  # noqa: E402
 
-task, n = load(snakemake.wildcards.task), int(snakemake.wildcards.n)  # noqa: F821
-observations = read_dataset(snakemake.input[0])  # noqa: F821
+task, n_obs = load(snakemake.wildcards.task), snakemake.params.n_obs  # noqa: F821
+x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]  # noqa: F821
 settings = job.settings["sbibm"]
-job.write(
-    reference_posterior(
-        task,
-        observations["x"].values[:, :n],
-        n,
-        settings["samples"],
-        settings["reference"],
-        job.seed,
-        job.progress,
+for index, n in enumerate(n_obs):
+    posterior = reference_posterior(
+        task, x, n, settings["samples"], settings["reference"], job.seed, job.progress
     )
-)
+    job.write(posterior, index)

@@ -7,8 +7,6 @@ to it (`name.json` for `name.safetensors`) for people to read; nothing reads it 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,8 +20,9 @@ from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.study import files
+from tallsbi.study.tensors import read_tensors, write_tensors
 
-_HEADER, _WEIGHTS, _ROWS = "tallsbi", "network.", "validation_losses"
+_WEIGHTS, _ROWS = "network.", "validation_losses"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,25 +84,3 @@ def read_network(path: str | Path, device: torch.device | str = "cpu") -> SavedN
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise files.DataError(f"{path} does not describe a network ({error}): delete it and rerun") from error
-
-
-def write_tensors(tensors: Mapping[str, Tensor], header: Any, path: str | Path) -> None:
-    """Tensors and a JSON header in one safetensors file, in one move."""
-    from safetensors.torch import save_file
-
-    plain = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    with files.atomic_path(path) as temporary:
-        # One key only: the format keeps no order among several, and equal content must give equal bytes.
-        save_file(plain, temporary, metadata={_HEADER: files.canonical_json(header)})
-
-
-def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], Any]:
-    """What `write_tensors` wrote; a damaged file gives a `DataError`."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as opened:
-            tensors = {name: opened.get_tensor(name).clone() for name in opened.keys()}  # noqa: SIM118
-            return tensors, json.loads(opened.metadata()[_HEADER])
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise files.DataError(f"{path} is damaged ({error}): delete it and rerun") from error

@@ -4,6 +4,8 @@
 those that are as good within noise, the one whose best epoch came last, since it had the slower and smoother
 descent. All candidates are judged on the same held-out rows, times and noises, so that noise means the
 standard error of the paired differences to the best one, row by row.
+
+Nothing here needs torch: a file's header and its losses say all there is to know.
 """
 
 from __future__ import annotations
@@ -11,12 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
-from torch import Tensor
 
-from tallsbi.scores.network_file import SavedNetwork
+from tallsbi.study.tensors import read_tensors
+
+LOSSES = "validation_losses"  # as `tallsbi.scores.network_file` names them
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +31,23 @@ class Candidate:
     learning_rate: float
     batch_size: int
     best_epoch: int
-    losses: Float[Tensor, "V"]
+    losses: Float[np.ndarray, "V"]
 
     @classmethod
-    def of(cls, saved: SavedNetwork) -> Candidate:
-        settings = saved.facts["settings"]
+    def read(cls, path: str | Path) -> Candidate:
+        """From the file of a trained network."""
+        tensors, description = read_tensors(path, "np", frozenset([LOSSES]))
+        facts = description["training"]
         return cls(
-            learning_rate=settings["learning_rate"],
-            batch_size=settings["batch_size"],
-            best_epoch=saved.facts["best_epoch"],
-            losses=saved.validation_losses,
+            learning_rate=facts["settings"]["learning_rate"],
+            batch_size=facts["settings"]["batch_size"],
+            best_epoch=facts["best_epoch"],
+            losses=tensors[LOSSES],
         )
 
     @property
     def loss(self) -> float:
-        return float(self.losses.double().mean())
+        return float(self.losses.mean(dtype=np.float64))
 
     @property
     def label(self) -> str:
@@ -103,6 +110,8 @@ def select_stated(candidates: Sequence[Candidate], tolerance: float = 1.0) -> di
     }
 
 
-def standard_error(values: Float[Tensor, "V"]) -> float:
+def standard_error(values: Float[np.ndarray, "V"]) -> float:
     """Of the mean; 0 for a single value."""
-    return float(values.double().std()) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    if len(values) < 2:
+        return 0.0
+    return float(values.astype(np.float64).std(ddof=1)) / math.sqrt(len(values))
