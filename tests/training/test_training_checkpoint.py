@@ -16,6 +16,7 @@ from problems import SMALL, LinearGaussian
 from tallsbi.schedule import BENCHMARK, TOY
 from tallsbi.scores.network_file import write_network
 from tallsbi.training import checkpoint, loop
+from tallsbi.training.adam import Adam
 from tallsbi.training.checkpoint import FILE, State
 
 HERE = Path(__file__).resolve().parent
@@ -40,14 +41,14 @@ def content(trained, folder):
 
 def kill_at_step(monkeypatch, step):
     """Raises in the middle of an epoch: in the optimiser's given step, counted over the whole run."""
-    original, calls = torch.optim.Adam.step, iter(range(10**6))
+    original, calls = Adam.step, iter(range(10**6))
 
     def stepped(self, *arguments):
         if next(calls) == step:
             raise Killed
         return original(self, *arguments)
 
-    monkeypatch.setattr(torch.optim.Adam, "step", stepped)
+    monkeypatch.setattr(Adam, "step", stepped)
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])

@@ -78,8 +78,9 @@ class MLP(nn.Module):
         self.layer_norm = layer_norm
         layers = []
         for fan_in, fan_out in pairwise(widths):
-            # Plain construction would draw from the global random stream.
-            layer = nn.utils.skip_init(nn.Linear, fan_in, fan_out)
+            # Plain construction draws from the global random stream; skipping it loads a symbolic algebra.
+            with torch.random.fork_rng(devices=[]):
+                layer = nn.Linear(fan_in, fan_out)
             bound = 1 / math.sqrt(fan_in)
             for parameter in (layer.weight, layer.bias):
                 nn.init.uniform_(parameter, -bound, bound, generator=generator)

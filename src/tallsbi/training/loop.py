@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from tallsbi.samplers.base import Progress
 from tallsbi.schedule import Schedule
@@ -29,6 +29,7 @@ from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.files import canonical_json
 from tallsbi.study.seeds import torch_generator
 from tallsbi.training import checkpoint
+from tallsbi.training.adam import Adam
 from tallsbi.training.data import TrainingData, prepare
 from tallsbi.training.ema import Average
 from tallsbi.training.gradient import Gradient, flatten
@@ -126,11 +127,10 @@ class Run:
         architecture = settings.architecture(data.theta.shape[1], data.x.shape[1])
         network = ScoreNetwork(architecture, torch_generator(seed, "training", "weights")).to(data.theta)
         self.network = network
-        self.weights = nn.Parameter(flatten(network))
+        self.weights = flatten(network)
         self.average = Average(network, settings.ema_decay)
         self.gradient = Gradient(network, min(settings.batch_size, len(data.theta)))
-        self.weights.grad = self.gradient.flat
-        self.optimiser = torch.optim.Adam([self.weights], lr=settings.learning_rate, fused=True)
+        self.optimiser = Adam(self.weights, settings.learning_rate)
         self.held_out = validation_rows(
             data.held_out_theta,
             data.held_out_x,
@@ -167,8 +167,8 @@ class Run:
         for start in range(0, len(rows), size):
             batch = rows.slice(start, start + size)
             total += self.gradient(batch) * len(batch)
-            self.optimiser.step()
-            self.average.update(self.weights.detach())
+            self.optimiser.step(self.gradient.flat)
+            self.average.update(self.weights)
         mean = float(total) / len(rows)
         if not math.isfinite(mean):
             raise TrainingDiverged(
@@ -187,7 +187,6 @@ class Run:
         return loss
 
     def state(self) -> checkpoint.State:
-        moments = self.optimiser.state[self.weights]
         return checkpoint.State(
             tensors={
                 "weights": self.weights,
@@ -195,7 +194,7 @@ class Run:
                 "best": self.best,
                 "train_losses": torch.tensor(self.train_losses, dtype=torch.float64),
                 "validation_losses": torch.tensor(self.validation_losses, dtype=torch.float64),
-                **{f"adam.{key}": moments[key] for key in ("step", "exp_avg", "exp_avg_sq")},
+                **{f"adam.{key}": value for key, value in self.optimiser.state.items()},
             },
             counters={
                 "epoch": self.epoch,
@@ -211,9 +210,7 @@ class Run:
         self.weights.copy_(tensors["weights"])
         self.average.flat.copy_(tensors["average"])
         self.best.copy_(tensors["best"])
-        self.optimiser.state[self.weights] = {
-            key: tensors[f"adam.{key}"].to(self.weights.device) for key in ("step", "exp_avg", "exp_avg_sq")
-        }
+        self.optimiser.restore({key: tensors[f"adam.{key}"] for key in self.optimiser.state})
         self.train_losses = tensors["train_losses"].tolist()
         self.validation_losses = tensors["validation_losses"].tolist()
         self.epoch, self.average.updates = counters["epoch"], counters["updates"]
