@@ -348,7 +348,8 @@ def strict(path: str, node: dict) -> bool:
         )
     if kind == "array":
         fixed = node.get("minItems") == node.get("maxItems")  # a pair is no grid: its two values may be equal
-        return node.get("minItems", 0) >= 1 and "items" in node and (fixed or node.get("uniqueItems") is True)
+        enough = node.get("minItems", 0) >= 1 or path in MAY_BE_EMPTY
+        return enough and "items" in node and (fixed or node.get("uniqueItems") is True)
     if kind in ("integer", "number"):
         low, high = {"minimum", "exclusiveMinimum"} & set(node), {"maximum", "exclusiveMaximum"} & set(node)
         return bool(low and (high or path in UNBOUNDED))
@@ -363,6 +364,8 @@ def complete(path: str, node: dict) -> bool:
 
 
 METHOD = r".methods.^[A-Z][A-Z0-9_]*$(?!\n)"
+# Lists that may be empty: what they hold is left out then.
+MAY_BE_EMPTY = {".sbibm.extra_tasks"}
 # No largest sensible value: any seed is a seed, a step size or a demand can be as large as one likes.
 UNBOUNDED = {".seed", f"{METHOD}.tau", f"{METHOD}.ratio", ".toy.mala.min_ess"}
 

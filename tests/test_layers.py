@@ -11,6 +11,7 @@ LAYERS = [
     {"compose"},
     {"samplers"},
     {"algorithms"},
+    {"posterior"},
     {"tasks", "training", "metrics", "jrnmm"},
     {"references"},
     {"toy", "benchmark"},

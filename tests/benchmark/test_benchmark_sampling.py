@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from tallsbi.benchmark.data import observations, simulations
-from tallsbi.benchmark.sampling import sample_task, sampling_prior
+from tallsbi.benchmark.sampling import sample_task
+from tallsbi.posterior import normalised_prior
 from tallsbi.schedule import BENCHMARK
 from tallsbi.tasks import load
 from tallsbi.training.loop import train
@@ -13,6 +14,8 @@ from tallsbi.training.settings import TrainingSettings
 
 SETTINGS = {
     "seed": 3,
+    "device": "cpu",
+    "dtype": "float32",
     "clip": 3.0,
     "ddim": {"eta": {"50": 0.2}, "eta_default": 0.5},
     "switch_over": 0.5,
@@ -53,10 +56,25 @@ def test_a_set_does_not_depend_on_the_others(trained):
 def test_bounds_factor_widens_a_uniform_prior_and_leaves_a_gaussian_alone(trained):
     name, saved = trained
     prior = load(name).prior
-    true, wide = sampling_prior(prior, saved, 1.0), sampling_prior(prior, saved, 2.0)
+    true, wide = normalised_prior(prior, saved, 1.0), normalised_prior(prior, saved, 2.0)
     if name == "slcp":
         expected = (3.0 - saved.normaliser.theta_mean) / saved.normaliser.theta_std
         torch.testing.assert_close(true.high.double(), expected, rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(wide.high, 2 * true.high)
     else:
         torch.testing.assert_close(wide.cov, true.cov)
+
+
+def test_dtype_is_that_of_the_computation_and_leaves_the_network_alone(trained):
+    """Draws in float32 and float64 start from different noise, but a posterior has one mean."""
+    name, saved = trained
+    data = observations(name, 2, 1, 1)
+    settings = {**SETTINGS, "sbibm": {"samples": 2000}}
+    single = sample_task(name, "DET_GEF-clip", saved, data, [1], 300, settings)
+    double = sample_task(name, "DET_GEF-clip", saved, data, [1], 300, {**settings, "dtype": "float64"})
+    assert next(saved.network.parameters()).dtype == torch.float32
+    rounded = double.theta.values.astype(np.float32).astype(np.float64)
+    assert not np.array_equal(double.theta.values, rounded)
+    spread = double.theta.std("sample")
+    difference = np.abs(single.theta.mean("sample") - double.theta.mean("sample")) / spread
+    assert difference.max() < 5 * np.sqrt(2 / 2000)

@@ -17,8 +17,10 @@ SBIBM_SETTINGS = {
 SBIBM_PANELS = [
     f"sbibm_{kind}"
     for metric in ("sw", "mmd", "c2st")
-    for kind in (f"{metric}_vs_ntrain", f"{metric}_vs_nobs", f"extra_{metric}_vs_ntrain")
+    for kind in (f"{metric}_vs_ntrain", f"{metric}_vs_nobs")
 ]
+if EXTRA_TASKS:
+    SBIBM_PANELS += [f"sbibm_extra_{metric}_vs_ntrain" for metric in ("sw", "mmd", "c2st")]
 
 # id: the CSV files it is drawn from, and the settings it needs
 FIGURES = {

@@ -44,7 +44,7 @@ def training_settings(wildcards):
     training = CFG["sbibm"]["training"]
     fidelity = CFG["fidelity"]
     return {
-        "seed": CFG["seed"],
+        **pick("seed", "device"),
         "learning_rate": float(wildcards.learning_rate),
         "batch_size": int(wildcards.batch_size),
         "epochs": CFG["sbibm"]["epochs"],
@@ -58,7 +58,7 @@ def sbibm_sampling(method):
     """Settings of a benchmark sampling job."""
     settings = SBIBM_METHODS[method]
     return {
-        **pick("seed", "clip", "ddim", "sbibm.samples", "fidelity.uniform_bounds_factor"),
+        **pick("seed", "device", "dtype", "clip", "ddim", "sbibm.samples", "fidelity.uniform_bounds_factor"),
         "switch_over": CFG["fidelity"]["uniform_switch"],
         "method": {**settings, "steps": min(settings["steps"], CFG["sbibm"]["max_steps"])},
     }

@@ -21,11 +21,12 @@ from tallsbi.training.settings import TrainingSettings  # noqa: E402
 wildcards = snakemake.wildcards  # noqa: F821
 task, n_train = load(wildcards.task), int(wildcards.n_train)
 data = read_dataset(snakemake.input[0]).isel(simulation=slice(n_train))  # noqa: F821
-settings = {key: value for key, value in job.settings.items() if key != "seed"}
+settings = {key: value for key, value in job.settings.items() if key not in ("seed", "device")}
+device = job.settings["device"]
 checkpoints = Path(snakemake.params.checkpoints)  # noqa: F821
 trained = train(
-    task.prior.to_latent(torch.from_numpy(data["theta"].values)),
-    torch.from_numpy(data["x"].values),
+    task.prior.to_latent(torch.from_numpy(data["theta"].values)).to(device),
+    torch.from_numpy(data["x"].values).to(device),
     TrainingSettings.from_json(settings),
     BENCHMARK,
     seed=integer_seed(job.seed, "sbibm", wildcards.task, n_train, "training"),

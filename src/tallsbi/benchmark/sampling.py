@@ -1,8 +1,4 @@
-"""Samples the tall posteriors of a task with a trained network.
-
-The network, the diffusion and the prior live in the normalised latent space; observations go in and samples
-come out in their own. All parameter sets are solved in one call per n.
-"""
+"""Samples the tall posteriors of a task with a trained network, all parameter sets in one call per n."""
 
 from __future__ import annotations
 
@@ -13,25 +9,13 @@ import numpy as np
 import torch
 
 from tallsbi.algorithms import configured
-from tallsbi.algorithms.base import Problem
-from tallsbi.priors import Prior, Uniform
-from tallsbi.samplers import Noise
+from tallsbi.posterior import TrainedPosterior
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.seeds import torch_generator
 from tallsbi.tasks import load
 
 if TYPE_CHECKING:
     import xarray as xr
-
-
-def sampling_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float) -> Prior:
-    """The prior in normalised space; the bounds of a uniform one times `bounds_factor` (published: 2)."""
-    normaliser = saved.normaliser
-    dtype = next(saved.network.parameters()).dtype
-    normalised = prior.to(dtype=torch.float64).normalised(normaliser.theta_mean, normaliser.theta_std)
-    if isinstance(normalised, Uniform):
-        normalised = normalised.widened(bounds_factor)
-    return normalised.to(dtype=dtype)
 
 
 def sample_task(
@@ -48,17 +32,22 @@ def sample_task(
     import xarray as xr
 
     task, seed, samples = load(name), settings["seed"], settings["sbibm"]["samples"]
-    sets = observations["set"].values
-    prior = sampling_prior(task.prior, saved, settings["fidelity"]["uniform_bounds_factor"])
-    dtype = next(saved.network.parameters()).dtype
-    x = saved.normaliser.x(torch.from_numpy(observations["x"].values)).to(dtype)
+    sets, x = observations["set"].values, torch.from_numpy(observations["x"].values)
+    device = settings["device"]
+    posterior = TrainedPosterior(
+        saved,
+        task.prior,
+        bounds_factor=settings["fidelity"]["uniform_bounds_factor"],
+        dtype=getattr(torch, settings["dtype"]),
+        device=device,
+    )
     algorithm = configured(method, settings["method"], settings)
     draws, health = [], []
     for n in progress(n_obs):
-        generators = [torch_generator(seed, "sbibm", name, n_train, method, int(n), int(b)) for b in sets]
-        run = algorithm.sample(Problem(saved.score(), prior, x[:, :n]), samples, Noise(generators, dtype))
-        latent = saved.normaliser.latent(run.theta.double())
-        draws.append(task.prior.to_parameter(latent).numpy())
+        names = [(seed, "sbibm", name, n_train, method, int(n), int(b)) for b in sets]
+        generators = [torch_generator(*one, device=device) for one in names]
+        run = posterior.sample(algorithm, x[:, :n], samples, generators)
+        draws.append(run.theta.numpy())
         health.append(run.health)
     return xr.Dataset(
         {

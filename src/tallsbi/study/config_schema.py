@@ -88,7 +88,8 @@ def allowed(node: dict) -> str:
     if "enum" in node:
         return "one of " + ", ".join(map(str, node["enum"]))
     if node["type"] == "array":
-        size = node["minItems"] if node["minItems"] == node.get("maxItems") else "one or more"
+        fewest, words = node["minItems"], {0: "any number", 1: "one or more"}
+        size = fewest if fewest == node.get("maxItems") else words[fewest]
         unique = ", no two equal" if node.get("uniqueItems") else ""
         return f"a list of {size}, each {allowed(node['items'])}{unique}"
     if node["type"] == "object":
