@@ -348,7 +348,7 @@ def strict(path: str, node: dict) -> bool:
         )
     if kind == "array":
         fixed = node.get("minItems") == node.get("maxItems")  # a pair is no grid: its two values may be equal
-        enough = node.get("minItems", 0) >= 1 or path in MAY_BE_EMPTY
+        enough = node.get("minItems", -1) >= (0 if path in MAY_BE_EMPTY else 1)
         return enough and "items" in node and (fixed or node.get("uniqueItems") is True)
     if kind in ("integer", "number"):
         low, high = {"minimum", "exclusiveMinimum"} & set(node), {"maximum", "exclusiveMaximum"} & set(node)
