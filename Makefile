@@ -65,6 +65,10 @@ test: $(READY) ## run the tests
 bench: $(READY) ## time the hot loops against their bars (about two minutes)
 	@$(BIN)/python -m tallsbi.bench $(ARGS)
 
+.PHONY: references
+references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)
+	@$(BIN)/python -m tallsbi.references $(ARGS)
+
 .PHONY: lint
 lint: $(READY) ## check style; changes nothing
 	@$(BIN)/ruff check .

@@ -16,6 +16,8 @@ configfile: ROOT / "config.yaml"
 include: "workflow/rules/common.smk"
 include: "workflow/rules/toy.smk"
 include: "workflow/rules/sbibm.smk"
+include: "workflow/rules/guidance.smk"
+include: "workflow/rules/jrnmm.smk"
 include: "workflow/rules/artifacts.smk"
 
 
@@ -35,5 +37,10 @@ rule toy:
 
 rule sbibm:
     input:
-        table_paths(table for table in TABLES if not of_toy(table)),
-        figure_paths(figure for figure in FIGURES if not of_toy(figure)),
+        table_paths(filter(of_sbibm, TABLES)),
+        figure_paths(filter(of_sbibm, FIGURES)),
+
+
+rule jrnmm:
+    input:
+        figure_paths(filter(of_jrnmm, FIGURES)),

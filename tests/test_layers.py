@@ -14,7 +14,7 @@ LAYERS = [
     {"posterior"},
     {"tasks", "training", "metrics", "jrnmm"},
     {"references"},
-    {"toy", "benchmark"},
+    {"toy", "benchmark", "neuro"},
     {"tables"},
     {"figures"},
 ]

@@ -14,9 +14,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.priors import Prior, Uniform
 from tallsbi.samplers import Noise
-from tallsbi.samplers.base import Progress, Samples
+from tallsbi.samplers.base import Progress, Sampler, Samples
+from tallsbi.scores.context import LearnedPrior, with_context
 from tallsbi.scores.network_file import SavedNetwork
 
 
@@ -29,21 +31,51 @@ def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1
 
 @dataclass(frozen=True, eq=False)
 class TrainedPosterior:
-    """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1."""
+    """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
+
+    `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
+    precision (see `with_learned_prior`).
+    """
 
     saved: SavedNetwork
     prior: Prior
     bounds_factor: float = 1.0
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
+    learned_covariance: Float[Tensor, "m m"] | None = None
+
+    @property
+    def knows_prior(self) -> bool:
+        """Whether the network was also trained without context (`TrainingSettings.drop_context`)."""
+        return self.saved.network.architecture.x_dim == len(self.saved.normaliser.x_mean) + 1
+
+    def with_learned_prior(
+        self, runner: Sampler, samples: int, generator: torch.Generator
+    ) -> TrainedPosterior:
+        """The same with the prior the network has learned; its covariance is that of samples of `runner`."""
+        if not self.knows_prior:
+            raise ValueError(
+                "this network has no prior score of its own; train it with drop_context > 0 to give it one."
+            )
+        plain = self.problem(torch.ones(1, 1, len(self.saved.normaliser.x_mean)))
+        empty = torch.zeros_like(plain.x)
+        unconditional = FactorisedScore(plain.score.bind(empty), plain.prior, datasets=1)
+        theta = runner.run(unconditional, samples, Noise([generator], self.dtype)).theta[0]
+        return replace(self, learned_covariance=torch.cov(theta.double().mT))
 
     def problem(self, x: Float[Tensor, "B n d"]) -> Problem:
         """What an algorithm solves, for observations in their own space."""
         place = {"dtype": self.dtype, "device": self.device}
         # A copy: `to` converts a network in place, and this one is not ours.
         saved = replace(self.saved, network=copy.deepcopy(self.saved.network).to(**place))
-        prior = normalised_prior(self.prior, saved, self.bounds_factor).to(**place)
-        return Problem(saved.score(), prior, saved.normaliser.x(x.double()).to(**place))
+        score, inputs = saved.score(), saved.normaliser.x(x.double()).to(**place)
+        if self.knows_prior:
+            inputs = with_context(inputs)
+        if self.learned_covariance is not None:
+            prior: Prior = LearnedPrior(score, torch.zeros_like(inputs[:1, :1]), self.learned_covariance)
+        else:
+            prior = normalised_prior(self.prior, saved, self.bounds_factor).to(**place)
+        return Problem(score, prior, inputs)
 
     def sample(
         self,
@@ -54,6 +86,7 @@ class TrainedPosterior:
         progress: Progress = iter,
     ) -> Samples:
         """Draws in the parameter's own space, float64, on the CPU; `generators`: one, or one per dataset."""
-        run = algorithm.sample(self.problem(x), samples, Noise(generators, self.dtype), progress)
+        posterior = replace(self, bounds_factor=1.0) if algorithm.true_prior else self
+        run = algorithm.sample(posterior.problem(x), samples, Noise(generators, self.dtype), progress)
         latent = self.saved.normaliser.latent(run.theta.cpu().double())
         return replace(run, theta=self.prior.to_parameter(latent))

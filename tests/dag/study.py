@@ -81,3 +81,8 @@ def clone(target: Path, *, source: Path = REPOSITORY, results_of: Study | None =
         for part in ("results", ".snakemake"):
             shutil.copytree(results_of.root / part, target / part, symlinks=True)
     return Study(target)
+
+
+def setting(key: str, block: str) -> str:
+    """A block of YAML as Snakemake takes it on the command line."""
+    return f"{key}={{{', '.join(block.strip().splitlines())}}}"

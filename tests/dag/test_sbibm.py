@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from study import Study, clone
+from study import Study, clone, setting
 
 pytestmark = pytest.mark.dag
 
@@ -30,11 +30,6 @@ LANGEVIN: {steps: 20}
 DET_GEF: {steps: 20}
 TAMED: {steps: 20}
 """
-
-
-def setting(key: str, block: str) -> str:
-    """A block of YAML as Snakemake takes it on the command line."""
-    return f"{key}={{{', '.join(block.strip().splitlines())}}}"
 
 
 CONFIG = ("--config", setting("sbibm", SIZES), setting("methods", METHODS))

@@ -14,6 +14,8 @@ GRIDS = [
     *(f"sbibm_{metric}_vs_{x}" for metric in ("sw", "mmd", "c2st") for x in ("ntrain", "nobs")),
     *(f"sbibm_extra_{metric}_vs_ntrain" for metric in ("sw", "mmd", "c2st")),
     "det_gef_sbibm",
+    "langevin_tamed",
+    *(f"cfg_{metric}" for metric in ("sw", "mmd", "c2st")),
 ]
 FIGURES = [*GRIDS, "sbibm_losses_bs64", "sbibm_losses_bs256", "sbibm_pairplots"]
 TABLES = ["sbibm_slcp", "sbibm_lotka_volterra", "sbibm_sir", "metric_summary", "reference_certificates"]
@@ -87,6 +89,15 @@ def test_axis_widens_where_most_losses_end_above_it():
     assert [[ax.get_ylim()[1] for ax in row] for row in axes] == [[1.0, 1.0], [0.5, 0.5]]
     assert labelled(axes[0, 0], "_paper's axis ends").get_ydata()[0] == 0.5
     assert [text.get_text() for text in axes[0, 0].texts] == []
+
+
+def test_validation_every_few_epochs_is_drawn_where_it_was_taken():
+    frame = losses(tasks=["sir"], n_train=(1000,), batch_sizes=(64,), epochs=100)
+    frame.loc[frame.epoch % 5 != 0, "val_loss"] = np.nan
+    (ax,) = draw_losses(frame.assign(train_loss=0.3)).axes
+    np.testing.assert_array_equal(labelled(ax, "_val_loss 0.001").get_xdata(), np.arange(5, 101, 5))
+    assert len(labelled(ax, "_train_loss 0.001").get_xdata()) == 100
+    assert "diverged" not in [text.get_text() for text in ax.texts]
 
 
 def test_untrained_panels_say_so_and_an_untrained_batch_size_is_refused():

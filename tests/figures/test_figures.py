@@ -166,7 +166,7 @@ def test_any_grid_fits(rows, columns):
     frame = frame[(frame.method != "JAC") | (frame.noise == 0)]
     figure = draw("toy_gaussian_by_dim", frame)
     assert len(figure.axes) == rows * columns
-    figure.canvas.draw()  # the layout warns if the panels have no room
+    figure.draw_without_rendering()  # the layout warns if the panels have no room
     assert min(ax.get_window_extent().width for ax in figure.axes) > 100
 
 

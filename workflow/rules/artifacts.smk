@@ -22,6 +22,20 @@ SBIBM_PANELS = [
 if EXTRA_TASKS:
     SBIBM_PANELS += [f"sbibm_extra_{metric}_vs_ntrain" for metric in ("sw", "mmd", "c2st")]
 
+
+def jrnmm_figure(dim):
+    names = ["C", "mu", "sigma", "g"][:dim]
+    return {
+        "dim": dim,
+        "parameters": names,
+        "theta": [CFG["jrnmm"]["theta"][name] for name in names],
+        "bounds": {name: JRNMM_BOUNDS[name] for name in names},
+        "labels": {"C": "$C$", "mu": r"$\mu$", "sigma": r"$\sigma$", "g": "$g$"},
+        "samples": CFG["jrnmm"]["samples"],
+        "bandwidth": "standard deviation of the prior",
+    }
+
+
 # id: the CSV files it is drawn from, and the settings it needs
 FIGURES = {
     "pedagogical": ({"pedagogical": f"{TOY}/pedagogical.csv"}, pick("toy.pedagogical")["toy"]["pedagogical"]),
@@ -30,10 +44,29 @@ FIGURES = {
     "toy_gaussian_by_noise": (TOY_DISTANCES, TOY_FIGURE),
     "det_gef_toy": (TOY_DISTANCES, TOY_FIGURE),
     "toy_prior_width": (TOY_DISTANCES, TOY_FIGURE),
-    **{figure: (SBIBM_DISTANCES, SBIBM_SETTINGS) for figure in [*SBIBM_PANELS, "det_gef_sbibm"]},
+    **{
+        figure: (SBIBM_DISTANCES, SBIBM_SETTINGS)
+        for figure in [*SBIBM_PANELS, "det_gef_sbibm", "langevin_tamed"]
+    },
     "sbibm_losses_bs64": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
     "sbibm_losses_bs256": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
     "sbibm_pairplots": ({"pairs": f"{SBIBM}/pairs.csv", "truth": f"{SBIBM}/truth.csv"}, SBIBM_SETTINGS),
+    **{
+        f"cfg_{metric}": ({**SBIBM_DISTANCES, "cfg": f"{SBIBM}/guided.csv"}, SBIBM_SETTINGS)
+        for metric in ("sw", "mmd", "c2st")
+    },
+    "jrnmm_losses": (
+        {"losses": f"{JRNMM}/losses.csv"},
+        {"tasks": [f"{dim}d" for dim in JRNMM_DIMS], "labels": {f"{dim}d": f"{dim}-D" for dim in JRNMM_DIMS}},
+    ),
+    **{
+        f"jrnmm_{dim}d": (
+            {"dirac": f"{JRNMM}/dirac.csv", "draws": f"{JRNMM}/draws.csv"},
+            jrnmm_figure(dim),
+        )
+        for dim in JRNMM_DIMS
+    },
+    **{f"jrnmm_lc2st_{dim}d": ({"lc2st": f"{JRNMM}/lc2st.csv"}, jrnmm_figure(dim)) for dim in JRNMM_DIMS},
 }
 
 
@@ -103,8 +136,16 @@ TABLES = {
 
 
 def of_toy(artifact):
-    """Whether a table or figure belongs to the toy study; all others belong to the benchmark."""
+    """Whether a table or figure belongs to the toy study."""
     return artifact.startswith("toy_") or artifact in ("pedagogical", "det_gef_toy")
+
+
+def of_jrnmm(artifact):
+    return artifact.startswith("jrnmm_")
+
+
+def of_sbibm(artifact):
+    return not (of_toy(artifact) or of_jrnmm(artifact))
 
 
 def figure_paths(figures=FIGURES):

@@ -40,17 +40,23 @@ def candidate_path(task, n_train, candidate, name):
     return f"{SBIBM}/{task}/training/n_train~{n_train}/{folder}/{name}"
 
 
-def training_settings(wildcards):
-    training = CFG["sbibm"]["training"]
-    fidelity = CFG["fidelity"]
+def common_training(study="sbibm"):
+    """What all trainings of a study share."""
+    training, fidelity = CFG["sbibm"]["training"], CFG["fidelity"]
     return {
         **pick("seed", "device"),
-        "learning_rate": float(wildcards.learning_rate),
-        "batch_size": int(wildcards.batch_size),
-        "epochs": CFG["sbibm"]["epochs"],
+        "epochs": CFG[study]["epochs"],
         **{key: training[key] for key in ("ema_decay", "validation_share", "patience", "min_epochs")},
         "early_stopping": fidelity["early_stopping"],
         "layer_norm": fidelity["layer_norm"],
+    }
+
+
+def training_settings(wildcards):
+    return {
+        **common_training(),
+        "learning_rate": float(wildcards.learning_rate),
+        "batch_size": int(wildcards.batch_size),
     }
 
 
@@ -143,6 +149,7 @@ rule select_network:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/selection.log",
     params:
+        task=lambda w: w.task,
         code=code("select_network"),
         config=lambda w: {
             "rule": "stated" if CFG["fidelity"]["early_stopping"] else "published",

@@ -9,7 +9,7 @@ import shutil  # noqa: E402
 from tallsbi.study.files import atomic_path, write_json  # noqa: E402
 from tallsbi.training.select import Candidate, select_published, select_stated  # noqa: E402
 
-task, settings = snakemake.wildcards.task, job.settings  # noqa: F821
+task, settings = snakemake.params.task, job.settings  # noqa: F821
 paths = snakemake.input.networks  # noqa: F821
 if settings["rule"] == "published":
     choice = select_published(task, {task: settings["published"]})
@@ -23,7 +23,7 @@ picked = [
 if len(picked) != 1:
     raise ValueError(
         f"{task}: the choice {choice} is not among the trained networks {settings['candidates']}; add it to "
-        "sbibm.training.learning_rates and sbibm.training.batch_sizes."
+        "the learning rates and batch sizes that are trained."
     )
 write_json(choice, job.output("choice"))
 with atomic_path(job.output("network")) as temporary:

@@ -38,6 +38,10 @@ class Algorithm(ABC):
     steps: int = 400
     clip: float | None = None
 
+    # Without an annotation: a fact about the algorithm, not a setting.
+    true_prior = False
+    """Works with the prior's true bounds, whatever `uniform_bounds_factor` says."""
+
     @classmethod
     def settings(cls) -> list[str]:
         """Names of the settings a configuration may give."""

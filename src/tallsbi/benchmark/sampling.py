@@ -10,6 +10,7 @@ import torch
 
 from tallsbi.algorithms import configured
 from tallsbi.posterior import TrainedPosterior
+from tallsbi.samplers.ddim import DDIM
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.seeds import torch_generator
 from tallsbi.tasks import load
@@ -27,8 +28,12 @@ def sample_task(
     n_train: int,
     settings: Mapping[str, Any],
     progress: Callable = iter,
+    learned_prior: bool = False,
 ) -> xr.Dataset:
-    """Draws [n, set, sample, parameter] of one method, in the parameter's own space, with their health."""
+    """Draws [n, set, sample, parameter] of one method, in the parameter's own space, with their health.
+
+    `learned_prior`: with the network's own prior score and covariance (GAUSS only, which says how to get it).
+    """
     import xarray as xr
 
     task, seed, samples = load(name), settings["seed"], settings["sbibm"]["samples"]
@@ -42,6 +47,10 @@ def sample_task(
         device=device,
     )
     algorithm = configured(method, settings["method"], settings)
+    if learned_prior:
+        runner = DDIM(steps=algorithm.cov_steps, eta=algorithm.cov_eta)
+        stream = torch_generator(seed, "sbibm", name, n_train, method, "prior", device=device)
+        posterior = posterior.with_learned_prior(runner, algorithm.cov_samples, stream)
     draws, health = [], []
     for n in progress(n_obs):
         names = [(seed, "sbibm", name, n_train, method, int(n), int(b)) for b in sets]

@@ -1,7 +1,7 @@
 """Loss curves of the benchmark's networks for one batch size (appendix on training): rows tasks, columns N_train.
 
-The validation loss is one draw of time and noise per example and epoch, so it is drawn twice: faintly as it
-is, thinned, and as a running mean.
+Losses are noisy, so the validation loss is drawn twice: faintly as it is, thinned, and as a running mean. It is
+taken every few epochs and after the last one; where that one is missing, the training diverged.
 """
 
 from __future__ import annotations
@@ -72,15 +72,18 @@ def running_mean(values: np.ndarray, window: int) -> np.ndarray:
     return np.convolve(values, kernel, "same") / np.convolve(np.ones(len(values)), kernel, "same")
 
 
-def smoothed(curve: pd.DataFrame, column: str) -> np.ndarray:
-    """The running mean of one loss of one network, epochs in order."""
-    return running_mean(curve[column].to_numpy(float), max(1, round(len(curve) * _WINDOW)))
+def smoothed(curve: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Epochs at which one loss of one network was taken, in order, and its running mean there."""
+    taken = curve[curve[column].notna()]
+    values = running_mean(taken[column].to_numpy(float), max(1, round(len(taken) * _WINDOW)))
+    return taken.epoch.to_numpy(), values
 
 
 def _upper(frame: pd.DataFrame) -> float:
     """The end of a row's axis: the paper's, unless most of its validation losses end above it."""
     curves = frame.sort_values("epoch").groupby(["n_train", "learning_rate"])
-    ends = np.array([smoothed(curve, "val_loss")[-1] for _, curve in curves])
+    values = [smoothed(curve, "val_loss")[1] for _, curve in curves]
+    ends = np.array([one[-1] for one in values if len(one)])
     finite = ends[np.isfinite(ends)]
     return round_up(float(finite.max())) if len(finite) and np.mean(finite > UPPER) > 0.5 else UPPER
 
@@ -100,35 +103,35 @@ def _panel(ax: Axes, frame: pd.DataFrame, looks: Mapping[float, Any], upper: flo
 
 
 def _curves(ax: Axes, curve: pd.DataFrame, color: Any, name: str, tier: int) -> None:
-    epochs = curve.epoch.to_numpy()
-    thin = slice(None, None, -(-len(epochs) // _POINTS))
-    raw = curve.val_loss.to_numpy(float)
-    ax.plot(
-        epochs[thin], raw[thin], color=color, linewidth=0.5, alpha=_RAW_ALPHA, label=f"_raw val_loss {name}"
-    )
+    raw = curve.loc[curve.val_loss.notna(), ["epoch", "val_loss"]].to_numpy(float)[:: _every(curve.val_loss)]
+    ax.plot(*raw.T, color=color, linewidth=0.5, alpha=_RAW_ALPHA, label=f"_raw val_loss {name}")
     for column, alpha in _ALPHA.items():
-        smooth = smoothed(curve, column)
-        ax.plot(
-            epochs[thin], smooth[thin], color=color, linewidth=1.3, alpha=alpha, label=f"_{column} {name}"
-        )
+        epochs, smooth = (part[:: _every(curve[column])] for part in smoothed(curve, column))
+        ax.plot(epochs, smooth, color=color, linewidth=1.3, alpha=alpha, label=f"_{column} {name}")
     chosen = bool(curve.chosen.iloc[0])
     stop = float(curve.stop_epoch.iloc[0])
     ax.axvline(stop, color=color, linestyle="--", linewidth=1.0, label=f"_stop {name}")
     if chosen:
         mark = {"marker": "v", "markersize": 4.0, "clip_on": False, "transform": ax.get_xaxis_transform()}
         ax.plot([stop], [1.03], color=color, linestyle="none", label=f"_chosen {name}", **mark)
-    note = _off_axis(smooth, ax.get_ylim()[1])
+    note = _off_axis(curve, ax.get_ylim()[1])
     if note:
         place = {"transform": ax.transAxes, "ha": "right", "va": "top", "fontsize": 6.5}
         place |= {"bbox": {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}}
         ax.text(0.98, 0.97 - 0.11 * tier, note, color=color, **place)
 
 
-def _off_axis(validation: np.ndarray, upper: float) -> str:
-    """What the axis cannot show of the smoothed validation loss: where it ends, if above; that it is not finite."""
-    if not np.isfinite(validation[-1]):
+def _every(values: pd.Series) -> int:
+    """The stride that thins a curve to the points one can see."""
+    return max(1, -(-int(values.notna().sum()) // _POINTS))
+
+
+def _off_axis(curve: pd.DataFrame, upper: float) -> str:
+    """What the axis cannot show of the validation loss: where it ends, if above; that its end is not finite."""
+    if not np.isfinite(curve.val_loss.iloc[-1]):
         return "diverged"
-    return f"↑ ends at {validation[-1]:.2g}" if validation[-1] > upper else ""
+    end = smoothed(curve, "val_loss")[1][-1]
+    return f"↑ ends at {end:.2g}" if end > upper else ""
 
 
 def _handles(looks: Mapping[float, Any]) -> list[Line2D]:
@@ -138,7 +141,7 @@ def _handles(looks: Mapping[float, Any]) -> list[Line2D]:
         *rates,
         Line2D([], [], alpha=_ALPHA["train_loss"], label="training", **grey),
         Line2D([], [], alpha=_ALPHA["val_loss"], label="validation", **grey),
-        Line2D([], [], alpha=0.25, linewidth=0.5, label="each epoch", **grey),
+        Line2D([], [], alpha=0.25, linewidth=0.5, label="unsmoothed", **grey),
         Line2D([], [], linestyle="--", linewidth=1.0, label="weights kept", **grey),
         Line2D([], [], linestyle="none", marker="v", markersize=4.0, label="network used", **grey),
     ]

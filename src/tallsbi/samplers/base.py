@@ -1,7 +1,8 @@
 """The loop every sampler shares: from N(0, I) at t = 1 down the grid to t = 0.
 
 A sampler implements one `step(tall, theta, t, s, noise)`. The loop clips the state where asked, watches for
-non-finite states and returns them with the samples: a diverging run is a result, not a crash.
+non-finite states and returns them with the samples: a diverging run is a result, not a crash. A sampler may
+also choose its own grid (`grid`) and remember what it needs from one step to the next (`stepper`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.compose.base import EventCount, TallScore
-from tallsbi.schedule import time_grid
+from tallsbi.schedule import Schedule, time_grid
 
 T = TypeVar("T")
 Progress = Callable[[Iterable[T]], Iterable[T]]
+Stepper = Callable[[Tensor, float, float], Tensor]
 
 
 class Noise:
@@ -80,11 +82,25 @@ class Sampler(ABC):
     ) -> Float[Tensor, "B S m"]:
         """Move the samples from time t to time s < t."""
 
+    def grid(self, schedule: Schedule) -> list[float]:
+        """The times visited, from 1 down to 0: uniform unless overridden."""
+        return time_grid(self.steps)
+
+    def stepper(self, tall: TallScore, noise: Noise) -> Stepper:
+        """The steps of one run, as a function (theta, t, s); overridden where a step needs earlier ones."""
+        return lambda theta, t, s: self.step(tall, theta, t, s, noise)
+
     def run(self, tall: TallScore, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
-        theta = noise(tall.datasets, samples, tall.dim)
+        return self.run_from(noise(tall.datasets, samples, tall.dim), tall, noise, progress)
+
+    def run_from(
+        self, start: Float[Tensor, "B S m"], tall: TallScore, noise: Noise, progress: Progress = iter
+    ) -> Samples:
+        """From given states at t = 1."""
+        theta, step = start, self.stepper(tall, noise)
         nonfinite = EventCount(tall.datasets)
-        for t, s in progress(list(pairwise(time_grid(self.steps)))):
-            theta = self.step(tall, theta, t, s, noise)
+        for t, s in progress(list(pairwise(self.grid(tall.schedule)))):
+            theta = step(theta, t, s)
             if self.clip is not None:
                 theta = theta.clamp_(-self.clip, self.clip)
             finite = theta.isfinite()

@@ -138,6 +138,7 @@ class Run:
             settings.frequencies,
             settings.validation_draws,
             torch_generator(seed, "training", "validation"),
+            settings.drop_context,
         )
         self.epoch, self.best_epoch, self.best_loss = 0, 0, math.inf
         self.best = self.average.flat.clone()
@@ -155,7 +156,15 @@ class Run:
 
     def one_epoch(self) -> None:
         generator = torch_generator(self.seed, "training", "epoch", self.epoch)
-        rows = epoch_rows(self.data.theta, self.data.x, self.schedule, self.settings.frequencies, generator)
+        settings = self.settings
+        rows = epoch_rows(
+            self.data.theta,
+            self.data.x,
+            self.schedule,
+            settings.frequencies,
+            generator,
+            settings.drop_context,
+        )
         self.train_losses.append(self._descend(rows))
         self.epoch += 1
         due = self.epoch % self.settings.validate_every == 0 or self.epoch == self.settings.epochs

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.schedule import Schedule
+from tallsbi.scores.context import dropped
 from tallsbi.scores.network import ScoreNetwork, time_features
 
 _ROWS = 1024  # rows evaluated at once without gradients
@@ -59,12 +60,13 @@ def epoch_rows(
     schedule: Schedule,
     frequencies: int,
     generator: torch.Generator,
+    drop: float = 0.0,
 ) -> Rows:
-    """All rows in a random order, each with a time and a noise of its own."""
+    """All rows in a random order, each with a time and a noise of its own; a share `drop` without context."""
     order = torch.randperm(len(theta), generator=generator).to(theta.device)
     t = torch.rand(len(theta), generator=generator, dtype=theta.dtype).to(theta.device)
     noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype).to(theta.device)
-    return rows_at(theta[order], x[order], t, noise, schedule, frequencies)
+    return rows_at(theta[order], _context(x[order], drop, generator), t, noise, schedule, frequencies)
 
 
 def validation_rows(
@@ -74,6 +76,7 @@ def validation_rows(
     frequencies: int,
     draws: int,
     generator: torch.Generator,
+    drop: float = 0.0,
 ) -> Rows:
     """Every row `draws` times, at times spread evenly over (0, 1): made once, the same for every epoch.
 
@@ -86,7 +89,16 @@ def validation_rows(
     )
     t = (cells / total).to(theta)
     noise = torch.randn(total, theta.shape[1], generator=generator, dtype=theta.dtype).to(theta.device)
-    return rows_at(theta.repeat(draws, 1), x.repeat(draws, 1), t, noise, schedule, frequencies)
+    context = _context(x.repeat(draws, 1), drop, generator)
+    return rows_at(theta.repeat(draws, 1), context, t, noise, schedule, frequencies)
+
+
+def _context(x: Float[Tensor, "N d"], drop: float, generator: torch.Generator) -> Float[Tensor, "N e"]:
+    """x itself where no context is ever dropped."""
+    if drop == 0:
+        return x
+    chosen = torch.rand(len(x), generator=generator).to(x.device) < drop
+    return dropped(x, chosen)
 
 
 @torch.no_grad()

@@ -18,6 +18,7 @@ class TrainingSettings:
     """Optimiser, budget, validation and stopping, and the sizes of the network.
 
     `validate_every` counts epochs between validations, `validation_draws` the noise draws per held-out row.
+    `drop_context` is the share of rows that train the prior's score instead (see `tallsbi.scores.context`).
     """
 
     learning_rate: float = 1e-4
@@ -35,6 +36,7 @@ class TrainingSettings:
     layer_norm: bool = False
     theta_embedding: tuple[int, ...] = ()
     x_embedding: tuple[int, ...] = ()
+    drop_context: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "epochs", "validation_draws", "validate_every", "patience"):
@@ -42,6 +44,7 @@ class TrainingSettings:
         self._require("min_epochs", self.min_epochs >= 0, "at least 0")
         self._require("learning_rate", self.learning_rate > 0, "positive")
         self._require("ema_decay", 0 <= self.ema_decay < 1, "in [0, 1)")
+        self._require("drop_context", 0 <= self.drop_context < 1, "in [0, 1)")
         self._require("validation_share", 0 < self.validation_share < 1, "between 0 and 1")
 
     def _require(self, name: str, met: bool, condition: str) -> None:
@@ -51,7 +54,7 @@ class TrainingSettings:
     def architecture(self, theta_dim: int, x_dim: int) -> Architecture:
         return Architecture(
             theta_dim=theta_dim,
-            x_dim=x_dim,
+            x_dim=x_dim + bool(self.drop_context),
             hidden=self.hidden,
             frequencies=self.frequencies,
             layer_norm=self.layer_norm,

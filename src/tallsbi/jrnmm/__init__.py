@@ -1,0 +1,6 @@
+"""The neuroscience model of section 4.3: the stochastic Jansen-Rit neural mass model (JRNMM) and its summary.
+
+`model` holds the equations and the closed forms of their linear part, `kernel` the compiled time stepping
+with its random streams, `simulator` the simulations for parameters theta = (C, mu, sigma[, g]), `summary`
+the log power spectrum that inference sees instead of a signal.
+"""

@@ -1,0 +1,48 @@
+"""The training of a network as a job: checkpoints while it runs, the network and its losses at the end."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.schedule import BENCHMARK
+from tallsbi.scores.network_file import write_network
+from tallsbi.study.seeds import Name, integer_seed
+from tallsbi.training.loop import train
+from tallsbi.training.settings import TrainingSettings
+
+
+def train_and_write(
+    job: Any,
+    latent: Float[Tensor, "N m"],
+    x: Float[Tensor, "N d"],
+    *,
+    name: str,
+    stream: tuple[Name, ...],
+    checkpoints: str | Path,
+    log_x: bool = False,
+) -> None:
+    """Trains with the settings of `job` (`tallsbi.study.job.Job`) and writes its outputs `network` and `losses`.
+
+    `name` is written into the file, `stream` names the random stream. Resumes from its checkpoints.
+    """
+    settings = {key: value for key, value in job.settings.items() if key not in ("seed", "device")}
+    device = job.settings["device"]
+    trained = train(
+        latent.to(device),
+        x.to(device),
+        TrainingSettings.from_json(settings),
+        BENCHMARK,
+        seed=integer_seed(job.seed, *stream, "training"),
+        log_x=log_x,
+        checkpoint_dir=Path(checkpoints),
+        progress=partial(job.progress, label="epochs"),
+    )
+    job.write(trained.losses.assign(stop_epoch=trained.facts["kept_epoch"]), "losses")
+    write_network(trained.saved(name), job.output("network"))
+    shutil.rmtree(checkpoints, ignore_errors=True)  # the finished network makes them useless

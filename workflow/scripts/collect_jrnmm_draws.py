@@ -1,0 +1,14 @@
+"""Draws of the neuroscience posteriors for the figures."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from tallsbi.neuro.tidy import draw_table  # noqa: E402
+from tallsbi.study.files import read_dataset  # noqa: E402
+
+# As many as a density estimate can show.
+MOST = 2000
+
+tall, single = (map(read_dataset, paths) for paths in (snakemake.input.tall, snakemake.input.single))  # noqa: F821
+job.write(draw_table(tall, single, MOST))

@@ -1,0 +1,11 @@
+"""Observations of the true parameter of the neuroscience model."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from tallsbi.neuro.data import PARAMETERS, observations  # noqa: E402
+
+dim, sizes = int(snakemake.wildcards.dim), job.settings["jrnmm"]  # noqa: F821
+truth = [sizes["theta"][name] for name in PARAMETERS]
+job.write(observations(dim, truth, sizes["observations"], job.seed, job.threads))

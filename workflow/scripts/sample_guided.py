@@ -1,0 +1,25 @@
+"""Samples the tall posteriors of one task with GAUSS and the prior score that the network has learned."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from functools import partial  # noqa: E402
+
+from tallsbi.benchmark.sampling import sample_task  # noqa: E402
+from tallsbi.scores.network_file import read_network  # noqa: E402
+from tallsbi.study.files import read_dataset  # noqa: E402
+
+wildcards, paths = snakemake.wildcards, snakemake.input  # noqa: F821
+samples = sample_task(
+    wildcards.task,
+    "GAUSS",
+    read_network(paths.network),
+    read_dataset(paths.observations),
+    snakemake.params.n_obs,  # noqa: F821
+    int(wildcards.n_train),
+    job.settings,
+    partial(job.progress, label="numbers of observations"),
+    learned_prior=True,
+)
+job.write(samples)

@@ -1,0 +1,16 @@
+"""Draws of the neuroscience posterior of each observation alone, with GAUSS."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from tallsbi.neuro.sampling import single_draws  # noqa: E402
+from tallsbi.scores.network_file import read_network  # noqa: E402
+from tallsbi.study.files import read_dataset  # noqa: E402
+
+# As many draws as a density estimate can show.
+MOST = 1000
+
+paths, samples = snakemake.input, min(job.settings["jrnmm"]["samples"], MOST)  # noqa: F821
+saved, observations = read_network(paths.network), read_dataset(paths.observations)
+job.write(single_draws("GAUSS", saved, observations, samples, job.settings))

@@ -1,0 +1,29 @@
+"""l-C2ST of one algorithm, plain and clipped, for n observations."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+import pandas as pd  # noqa: E402
+
+from tallsbi.neuro.validation import lc2st_table  # noqa: E402
+from tallsbi.scores.network_file import read_network  # noqa: E402
+from tallsbi.study.files import read_dataset  # noqa: E402
+
+paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]  # noqa: F821
+calibration, observations = read_dataset(paths.calibration), read_dataset(paths.observations)
+normaliser = read_network(paths.network).normaliser if settings["normalise"] else None
+tables = [
+    lc2st_table(
+        calibration,
+        read_dataset(drawn),
+        observations,
+        read_dataset(samples),
+        n,
+        normaliser,
+        classifiers=settings["classifiers"],
+        permutations=settings["permutations"],
+    )
+    for drawn, samples in zip(paths.drawn, paths.samples, strict=True)
+]
+job.write(pd.concat(tables, ignore_index=True))
