@@ -1,4 +1,4 @@
-"""Settings of every test run: array shapes are checked at run time, and torch computes on one thread.
+"""Settings of every test run: array shapes are checked at run time, and torch and JAX compute on one thread.
 
 The annotations of tallsbi name the axes of every array. An import hook checks them, and the types of all
 other arguments, at each call; it has to be in place before the first import of tallsbi, hence here. Outside
@@ -6,8 +6,12 @@ the tests the annotations cost nothing. `tallsbi.study` is left out: it has no a
 explain a wrong argument themselves.
 """
 
+import os
 import pkgutil
 from importlib.util import find_spec
+
+# JAX on one thread, said before anything imports it: test processes run side by side.
+os.environ.update(NPROC="1", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false")
 
 import torch
 from jaxtyping import install_import_hook

@@ -177,6 +177,16 @@ def test_loaded_torch_gets_the_threads(tmp_path):
     assert os.environ["OMP_NUM_THREADS"] == "2"
 
 
+def test_jax_works_alone_on_one_thread_and_keeps_other_flags(tmp_path, monkeypatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
+    job.start(namespace(tmp_path, threads=1))
+    job.start(namespace(tmp_path, threads=1))
+    assert os.environ["XLA_FLAGS"] == "--xla_dump_to=x --xla_cpu_multi_thread_eigen=false"
+    job.start(namespace(tmp_path, threads=2))
+    assert os.environ["XLA_FLAGS"] == "--xla_dump_to=x"
+    assert os.environ["NPROC"] == "2"
+
+
 def test_numerical_libraries_are_not_imported_before_the_threads_are_set():
     code = (
         "import sys\nfrom types import SimpleNamespace as N\nfrom tallsbi.study.job import start\n"

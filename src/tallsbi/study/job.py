@@ -27,7 +27,11 @@ from tallsbi.study.progress import progress as report_progress
 
 Item = TypeVar("Item")
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+# NPROC is what JAX sizes its pools by.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC")
+# A single thread of JAX does its work itself: handing every small product over to a pool, and waiting for it, takes
+# several times as long on a busy machine.
+_XLA_ALONE = "--xla_cpu_multi_thread_eigen=false"
 
 
 class JobError(ValueError):
@@ -138,6 +142,8 @@ def set_threads(threads: int) -> None:
     """Limits the threads of the numerical libraries: those imported later, and torch and numba if loaded."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag != _XLA_ALONE]
+    os.environ["XLA_FLAGS"] = " ".join([*flags, *([_XLA_ALONE] if threads == 1 else [])])
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(threads)
