@@ -184,7 +184,7 @@ ddim: {eta: {fifty: 1}}          => ddim.eta.fifty: unknown key && must match ^[
 device: cudda                    => device = 'cudda' && one of cpu, cuda && did you mean `cuda`?
 methods: {JAC: {studies: [toi]}} => methods.JAC.studies[0] = 'toi' && one of toy, sbibm, jrnmm && mean `toy`?
 methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
-methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, LANGEVIN
+methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, JAC_PD, LANGEVIN
 methods: {gauss: {}}             => methods.gauss: unknown key && did you mean `methods.GAUSS`?
 methods: {BARE: {}}              => methods.BARE.steps is missing && config.yaml (`BARE: {steps: 400}`)
 scale: smok                      => scale = 'smok' && laptop, paper, smoke && did you mean `smoke`?

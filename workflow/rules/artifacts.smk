@@ -55,6 +55,7 @@ FIGURES = {
         f"cfg_{metric}": ({**SBIBM_DISTANCES, "cfg": f"{SBIBM}/guided.csv"}, SBIBM_SETTINGS)
         for metric in ("sw", "mmd", "c2st")
     },
+    "pf_npse": ({**SBIBM_DISTANCES, "partial": f"{SBIBM}/partial.csv"}, SBIBM_SETTINGS),
     "jrnmm_losses": (
         {"losses": f"{JRNMM}/losses.csv"},
         {"tasks": [f"{dim}d" for dim in JRNMM_DIMS], "labels": {f"{dim}d": f"{dim}-D" for dim in JRNMM_DIMS}},

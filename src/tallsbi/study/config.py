@@ -264,25 +264,47 @@ def method_problems(config: dict, known: Collection[str], layers: Layers) -> lis
 
 def benchmark_problems(config: dict, layers: Layers) -> list[str]:
     """Tasks without a file, and numbers that exceed what is simulated."""
+    from tallsbi.algorithms import names as algorithms
     from tallsbi.tasks import names
 
-    known, problems = names(), []
-    for key in ("tasks", "extra_tasks"):
-        listed = look_up(config, ("sbibm", key))
+    known, methods, problems = names(), algorithms(), []
+    listings = [(("tasks",), known), (("extra_tasks",), known), (("steps", "tasks"), known)]
+    listings += [(("many", "tasks"), known), (("many", "methods"), methods), (("partial", "methods"), methods)]
+    for key, available in listings:
+        path, kind = ("sbibm", *key), "method" if key[-1] == "methods" else "task"
+        listed = look_up(config, path)
         for name in listed if isinstance(listed, list) else []:
-            if isinstance(name, str) and name not in known:
+            if isinstance(name, str) and name not in available:
                 problems.append(
-                    f"{layers.found(('sbibm', key), listed)}: no task `{name}`; available: {', '.join(known)}"
-                    + did_you_mean(close(name, known))
+                    f"{layers.found(path, listed)}: no {kind} `{name}`; available: {', '.join(available)}"
+                    + did_you_mean(close(name, available))
                 )
-    for key, most in (("n_train", "simulations"), ("n_obs", "observations")):
-        values, limit = look_up(config, ("sbibm", key)), look_up(config, ("sbibm", most))
-        usable = isinstance(values, list) and all(map(is_number, values)) and is_number(limit)
-        if usable and max(values, default=0) > limit:
+    limits = [("sbibm", "n_train", "simulations"), ("sbibm", "n_obs", "observations")]
+    for study, key, most in [*limits, ("jrnmm", "n_obs", "observations")]:
+        values, limit = look_up(config, (study, key)), look_up(config, (study, most))
+        if _numbers(values) and is_number(limit) and max(values, default=0) > limit:
             problems.append(
-                f"{layers.found(('sbibm', key), values)}: no more than {layers.found(('sbibm', most), limit)}"
+                f"{layers.found((study, key), values)}: no more than {layers.found((study, most), limit)}"
             )
+    return problems + _grid_problems(config, layers)
+
+
+def _grid_problems(config: dict, layers: Layers) -> list[str]:
+    """Numbers of observations without a reference, and bounds the wrong way round."""
+    problems = []
+    path, whole = ("sbibm", "steps", "n_obs"), ("sbibm", "n_obs")
+    values, grid = look_up(config, path), look_up(config, whole)
+    if _numbers(values) and _numbers(grid) and not set(values) <= set(grid):
+        problems.append(f"{layers.found(path, values)}: each must be one of {layers.found(whole, grid)}")
+    for path in [("fidelity", "jrnmm_sigma"), *(("jrnmm", "bounds", name) for name in ("C", "mu", "g"))]:
+        pair = look_up(config, path)
+        if _numbers(pair) and len(pair) == 2 and pair[0] >= pair[1]:
+            problems.append(f"{layers.found(path, pair)}: the first must be less than the second")
     return problems
+
+
+def _numbers(value: object) -> bool:
+    return isinstance(value, list) and all(map(is_number, value))
 
 
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:

@@ -1,0 +1,41 @@
+"""JAC_PD: JAC with capped covariances, true prior bounds and a second-order solver.
+
+Lambda is positive definite by construction and draws are inside the prior's support (see
+`tallsbi.compose.jac_pd` and `tallsbi.samplers.multistep`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.compose.jac_pd import JacPDScore
+from tallsbi.compose.loewner import bind_blocks
+from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.samplers.multistep import Multistep
+
+_OBSERVATIONS = 100  # held at once; samples are taken in blocks as well
+
+
+@dataclass(frozen=True, kw_only=True)
+class JacPD(Algorithm):
+    """`narrowest`: the smallest variance of a single posterior, relative to the prior's."""
+
+    steps: int = 50
+    churn: float = 1.0
+    narrowest: float = 1e-4
+
+    true_prior = True
+
+    @property
+    def score_evaluations(self) -> int:
+        return self.steps
+
+    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+        blocks = bind_blocks(problem.score, problem.x, _OBSERVATIONS)
+        tall = JacPDScore(blocks, problem.prior, problem.datasets, self.narrowest)
+        runner = Multistep(steps=self.steps, clip=self.clip, churn=self.churn)
+        return runner.run(tall, samples, noise, progress)
+
+
+ALGORITHM = JacPD

@@ -1,0 +1,78 @@
+"""JAC that is positive definite by construction, with memory bounded in n.
+
+As in JAC the covariance of backward kernel j is (sigma^2 / alpha)(I + sigma^2 J_j) with J_j the Jacobian of the
+score, here symmetrised and capped between 0 and the covariance of the prior's backward kernel in the Loewner
+order (see `tallsbi.compose.loewner`). The prior's kernel is the exact one: for a uniform prior the truncated
+normal at this theta and t. Its matched Gaussian, which serves GAUSS_PD, does worse here: for a Gaussian likelihood
+in a box and n = 8 or 30, draws are 0.1 to 0.6 posterior standard deviations off (W1) instead of 0.06 to 0.2.
+
+The lower cap says how much narrower than the prior a single posterior can be. It keeps a Jacobian that is wrong
+near t = 1, where its error counts 1 / alpha times, from claiming certainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.compose.base import TallScore
+from tallsbi.compose.loewner import gains, matched_covariance
+from tallsbi.linalg import inverse
+from tallsbi.priors.base import Prior
+from tallsbi.scores.base import BoundScore
+
+_CHUNK = 400_000  # Jacobian entries held at once
+
+
+class JacPDScore(TallScore):
+    """`narrowest`: the smallest variance of a single posterior, relative to the prior's.
+
+    `blocks`: the n observations in order, in one or more bound scores.
+    """
+
+    def __init__(
+        self, blocks: Sequence[BoundScore], prior: Prior, datasets: int, narrowest: float = 1e-4
+    ) -> None:
+        super().__init__(blocks[0], prior, datasets)
+        self.blocks, self.n, self.narrowest = blocks, sum(block.n for block in blocks), narrowest
+        self._sharpest = 1 / torch.linalg.eigvalsh(matched_covariance(prior))[:, 0]
+
+    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+        if self.n == 1:
+            return self.blocks[0](theta, t)[:, :, 0]
+        B, S, m = theta.shape
+        ratio, sigma2 = self.schedule.alpha(t) / self.schedule.sigma2(t), self.schedule.sigma2(t)
+        prior_score, prior_excess = self.prior.score_and_excess(theta, t, self.schedule)
+        values, axes = torch.linalg.eigh(prior_excess)
+        values = values.clamp_min(0) + ratio
+        root = (axes * values.sqrt()[..., None, :]) @ axes.mT
+        precision = (axes * values[..., None, :]) @ axes.mT
+        eye = torch.eye(m, dtype=theta.dtype, device=theta.device)
+        Lambda, right = precision.expand(B, S, m, m).clone(), torch.zeros_like(theta)
+        for block in self.blocks:
+            step = max(1, _CHUNK // (B * block.n * m * m))
+            for start in range(0, S, step):
+                part = slice(start, min(start + step, S))
+                scores, jacobian = block.with_jacobian(theta[:, part], t)
+                local = (root if root.shape[1] == 1 else root[:, part])[:, :, None]
+                relative = local @ (eye + sigma2 * jacobian) @ local / ratio
+                gain = gains(relative, local, self._lower_cap(ratio))
+                difference = scores - prior_score[:, part, None]
+                total = difference.sum(2)[..., None]
+                prior_part = (precision if root.shape[1] == 1 else precision[:, part]) @ total
+                Lambda[:, part] += gain.sum(2)
+                right[:, part] += ((gain @ difference[..., None]).sum(2) + prior_part)[..., 0]
+        inverses, positive = inverse(Lambda.double())
+        self.lost_definiteness.add(~positive, t)
+        return prior_score + (inverses @ right.double()[..., None])[..., 0].to(theta.dtype)
+
+    def _lower_cap(self, ratio: float) -> float:
+        """The backward variance that a posterior of the smallest variance has, relative to the prior's.
+
+        Of all directions and datasets the loosest: the direction in which the prior is narrowest.
+        """
+        sharpest = float(self._sharpest.max())
+        return (ratio + sharpest) / (ratio + sharpest / self.narrowest)

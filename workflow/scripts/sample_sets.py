@@ -1,0 +1,29 @@
+"""Samples the tall posteriors of one task from blocks of observations, with every method shown."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from functools import partial  # noqa: E402
+
+from tallsbi.benchmark.sets import sample_sets  # noqa: E402
+from tallsbi.scores.set_network import read_set_network  # noqa: E402
+from tallsbi.study.files import read_dataset  # noqa: E402
+
+paths, params = snakemake.input, snakemake.params  # noqa: F821
+saved, encoding = read_set_network(paths.network)
+observations = read_dataset(paths.observations)
+for method in partial(job.progress, label="methods")(params.methods):
+    settings = {**job.settings, "method": job.settings["methods"][method]}
+    job.write(
+        sample_sets(
+            method,
+            saved,
+            encoding,
+            observations,
+            params.n,
+            int(snakemake.wildcards.n_train),  # noqa: F821
+            settings,
+        ),
+        params.methods.index(method),
+    )
