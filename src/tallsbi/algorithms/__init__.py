@@ -58,7 +58,7 @@ def settings_of(name: str) -> list[str]:
         classes |= {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     (chosen,) = [node.value.id for node in assigned if node.targets[0].id == "ALGORITHM"]
-    return [field for field in _fields(chosen, classes) if field != "clip"]
+    return [field for field in dict.fromkeys(_fields(chosen, classes)) if field != "clip"]
 
 
 def _fields(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
