@@ -22,6 +22,9 @@ observations: 4
 epochs: 30
 samples: 40
 reference: {chains: 4, warmup: 100, draws: 300, min_ess: 100, max_rhat: 1.05}
+partial: {n_max: [1, 2]}
+steps: {grid: [2, 4], samples: 20}
+many: {tasks: [sir], n_obs: [1, 4], samples: 20, max_steps: 4}
 """
 METHODS = """
 GAUSS: {steps: 20, cov_samples: 50}
@@ -29,6 +32,7 @@ JAC: {steps: 20}
 LANGEVIN: {steps: 20}
 DET_GEF: {steps: 20}
 TAMED: {steps: 20}
+GAUSS_PD: {steps: 4, cov_samples: 20, cov_steps: 4}
 """
 
 
@@ -89,3 +93,17 @@ def test_change_in_a_task_reruns_that_task_only(finished):
     for rule in ("simulate_task", "observe_task", "reference_task", "train_network", "sample_task"):
         assert all("/sir/" in output for output in jobs[rule])
     assert not any(rule.startswith("toy") for rule in jobs)
+
+
+def test_extensions_have_a_row_for_each_of_their_cells(finished):
+    folder = finished.root / "results/smoke/sbibm"
+    guided = pd.read_csv(folder / "guided.csv")
+    assert len(guided) == 2 * 2  # one task and N_train, two n, two sets
+    partial = pd.read_csv(folder / "partial.csv")
+    assert set(zip(partial.n_max, partial.encoder, strict=True)) == {
+        (1, "none"),
+        (2, "mean"),
+        (2, "deep_set"),
+    }
+    assert set(partial.method) == {"GAUSS", "LANGEVIN"}
+    assert set(partial.n) == {3}

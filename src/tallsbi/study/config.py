@@ -286,16 +286,6 @@ def benchmark_problems(config: dict, layers: Layers) -> list[str]:
             problems.append(
                 f"{layers.found((study, key), values)}: no more than {layers.found((study, most), limit)}"
             )
-    return problems + _grid_problems(config, layers)
-
-
-def _grid_problems(config: dict, layers: Layers) -> list[str]:
-    """Numbers of observations without a reference, and bounds the wrong way round."""
-    problems = []
-    path, whole = ("sbibm", "steps", "n_obs"), ("sbibm", "n_obs")
-    values, grid = look_up(config, path), look_up(config, whole)
-    if _numbers(values) and _numbers(grid) and not set(values) <= set(grid):
-        problems.append(f"{layers.found(path, values)}: each must be one of {layers.found(whole, grid)}")
     for path in [("fidelity", "jrnmm_sigma"), *(("jrnmm", "bounds", name) for name in ("C", "mu", "g"))]:
         pair = look_up(config, path)
         if _numbers(pair) and len(pair) == 2 and pair[0] >= pair[1]:
