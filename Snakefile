@@ -18,6 +18,7 @@ include: "workflow/rules/toy.smk"
 include: "workflow/rules/sbibm.smk"
 include: "workflow/rules/guidance.smk"
 include: "workflow/rules/sets.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/jrnmm.smk"
 include: "workflow/rules/artifacts.smk"
 

@@ -56,6 +56,16 @@ FIGURES = {
         for metric in ("sw", "mmd", "c2st")
     },
     "pf_npse": ({**SBIBM_DISTANCES, "partial": f"{SBIBM}/partial.csv"}, SBIBM_SETTINGS),
+    **(
+        {"steps_vs_accuracy": ({"steps": f"{SBIBM}/steps.csv"}, {**SBIBM_SETTINGS, "tasks": STEPS_TASKS})}
+        if STEPS_TASKS
+        else {}
+    ),
+    **(
+        {"many_observations": ({"many": f"{SBIBM}/many.csv"}, {**SBIBM_SETTINGS, "tasks": MANY_TASKS})}
+        if MANY_TASKS
+        else {}
+    ),
     "jrnmm_losses": (
         {"losses": f"{JRNMM}/losses.csv"},
         {"tasks": [f"{dim}d" for dim in JRNMM_DIMS], "labels": {f"{dim}d": f"{dim}-D" for dim in JRNMM_DIMS}},

@@ -39,13 +39,7 @@ def sample_task(
     task, seed, samples = load(name), settings["seed"], settings["sbibm"]["samples"]
     sets, x = observations["set"].values, torch.from_numpy(observations["x"].values)
     device = settings["device"]
-    posterior = TrainedPosterior(
-        saved,
-        task.prior,
-        bounds_factor=settings["fidelity"]["uniform_bounds_factor"],
-        dtype=getattr(torch, settings["dtype"]),
-        device=device,
-    )
+    posterior = TrainedPosterior.configured(saved, task.prior, settings)
     algorithm = configured(method, settings["method"], settings)
     if learned_prior:
         runner = DDIM(steps=algorithm.cov_steps, eta=algorithm.cov_eta)

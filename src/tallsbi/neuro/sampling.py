@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 _TOGETHER = 500  # calibration pairs solved in one call
 
 
-def trained_posterior(saved: SavedNetwork, dim: int, settings: Mapping[str, Any]) -> TrainedPosterior:
-    return TrainedPosterior(
-        saved,
-        prior(dim, settings["bounds"]),
-        bounds_factor=settings["fidelity"]["uniform_bounds_factor"],
-        dtype=getattr(torch, settings["dtype"]),
-        device=settings["device"],
-    )
-
-
 def tall_draws(
     method: str,
     saved: SavedNetwork,
@@ -96,7 +86,8 @@ def calibration_draws(
 def _start(method: str, saved: SavedNetwork, data: xr.Dataset, settings: Mapping[str, Any]) -> tuple:
     dim = data.sizes["parameter"]
     algorithm = configured(method, settings["method"], settings)
-    return trained_posterior(saved, dim, settings), algorithm, dim
+    posterior = TrainedPosterior.configured(saved, prior(dim, settings["bounds"]), settings)
+    return posterior, algorithm, dim
 
 
 def _streams(names: Iterable[tuple], settings: Mapping[str, Any]) -> list[torch.Generator]:

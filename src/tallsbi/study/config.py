@@ -269,7 +269,11 @@ def benchmark_problems(config: dict, layers: Layers) -> list[str]:
 
     known, methods, problems = names(), algorithms(), []
     listings = [(("tasks",), known), (("extra_tasks",), known), (("steps", "tasks"), known)]
-    listings += [(("many", "tasks"), known), (("many", "methods"), methods), (("partial", "methods"), methods)]
+    listings += [
+        (("many", "tasks"), known),
+        (("many", "methods"), methods),
+        (("partial", "methods"), methods),
+    ]
     for key, available in listings:
         path, kind = ("sbibm", *key), "method" if key[-1] == "methods" else "task"
         listed = look_up(config, path)

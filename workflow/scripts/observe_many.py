@@ -1,0 +1,21 @@
+"""Many observations of the first parameter sets of one task, and certified references at every n."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from tallsbi.benchmark.many import observations, references  # noqa: E402
+
+task, settings = snakemake.wildcards.task, job.settings  # noqa: F821
+observed = observations(task, settings["sets"], max(settings["n_obs"]), job.seed)
+truth = references(
+    task,
+    observed["x"].values,
+    settings["n_obs"],
+    settings["samples"],
+    settings["reference"],
+    job.seed,
+    job.progress,
+)
+job.write(observed, "observations")
+job.write(truth, "references")
