@@ -61,7 +61,9 @@ class Look:
 METHODS = {
     "GAUSS": Look("tab:blue", "*", size=6.5),
     "GAUSS (CFG)": Look("#00BBFF", "*", size=6.5),
+    "GAUSS_PD": Look("#123A7A", "D", size=4.2),
     "JAC": Look("tab:orange", "^", size=4.5),
+    "JAC_PD": Look("#A34700", "v", size=4.5),
     "LANGEVIN": Look("#92374D", "o"),
     "TAMED": Look("#E5A4CB", "o", edge="#B8699A"),
     "DET_GEF": Look("lightgreen", "P", size=5.0, edge="#3C8F3C"),
