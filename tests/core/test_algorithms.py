@@ -155,6 +155,23 @@ def test_estimated_covariances_are_the_posteriors():
             assert np.abs(white - np.eye(2)).max() < 5 * np.sqrt(2 / 1000) + 0.04
 
 
+def test_covariances_of_many_observations_are_estimated_in_blocks(monkeypatch):
+    """Block by block with streams that go on: the first block is as it would be alone."""
+    case = GaussianCase(2, 5, 2)
+    problem = Problem(case.score(), case.prior(), case.observations())
+    gauss = Gauss(cov_steps=10, cov_samples=50)
+
+    def estimated(problem):
+        return gauss.covariances(problem, Noise([generator(3), generator(4)], torch.float64))
+
+    first = estimated(Problem(case.score(), case.prior(), case.observations()[:, :2]))
+    monkeypatch.setattr("tallsbi.algorithms.gauss._OBSERVATIONS", 2)
+    blocks = estimated(problem)
+    assert blocks.shape == (2, 5, 2, 2)
+    torch.testing.assert_close(blocks[:, :2], first)
+    assert (torch.linalg.eigvalsh(blocks) > 0).all()
+
+
 def test_covariances_need_enough_draws():
     problem = perturbed_problem(GaussianCase(1, 2, 3))
     with pytest.raises(ValueError, match="needs more than 3 samples"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -13,6 +13,8 @@ from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.samplers.base import Noise, Progress, Samples
 from tallsbi.samplers.ddim import DDIM
+
+_OBSERVATIONS = 100  # whose covariance runs are in memory at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,10 @@ class Gauss(WeightedAlgorithm):
                 f"cov_samples={self.cov_samples}: a covariance in {problem.score.dim} dimensions needs more "
                 f"than {problem.score.dim} samples."
             )
+        parts = problem.x.split(_OBSERVATIONS, dim=1)
+        return torch.cat([self._covariances(replace(problem, x=x), noise) for x in parts], dim=1)
+
+    def _covariances(self, problem: Problem, noise: Noise) -> Float[Tensor, "B n m m"]:
         B, n, d = problem.x.shape
         single = problem.score.repeat(n).bind(problem.x.reshape(B * n, 1, d))
         plain = FactorisedScore(single, problem.prior, B * n)
