@@ -4,10 +4,13 @@ from tallsbi.study.job import start
 
 job = start(snakemake)  # noqa: F821
 
+from functools import partial  # noqa: E402
+
 import torch  # noqa: E402
 
 from tallsbi.study.files import read_dataset  # noqa: E402
 from tallsbi.tasks import load  # noqa: E402
+from tallsbi.training.loop import train  # noqa: E402
 from tallsbi.training.produce import train_and_write  # noqa: E402
 
 wildcards = snakemake.wildcards  # noqa: F821
@@ -20,5 +23,5 @@ train_and_write(
     name=wildcards.task,
     stream=("sbibm", wildcards.task, n_train),
     checkpoints=snakemake.params.checkpoints,  # noqa: F821
-    log_x=task.log_x,
+    fit=partial(train, log_x=task.log_x),
 )

@@ -4,22 +4,25 @@ from tallsbi.study.job import start
 
 job = start(snakemake)  # noqa: F821
 
+from functools import partial  # noqa: E402
+
 import torch  # noqa: E402
 
 from tallsbi.scores.sets import SetEncoding  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
 from tallsbi.tasks import load  # noqa: E402
-from tallsbi.training.sets import train_sets_and_write  # noqa: E402
+from tallsbi.training.produce import train_and_write  # noqa: E402
+from tallsbi.training.sets import train_on_sets  # noqa: E402
 
 wildcards = snakemake.wildcards  # noqa: F821
 task, n_train, n_max = load(wildcards.task), int(wildcards.n_train), int(wildcards.n_max)
 data = read_dataset(snakemake.input[0]).isel(simulation=slice(n_train), member=slice(n_max))  # noqa: F821
-train_sets_and_write(
+train_and_write(
     job,
     task.prior.to_latent(torch.from_numpy(data["theta"].values)),
     torch.from_numpy(data["x"].values),
-    SetEncoding(wildcards.encoder, n_max, task.log_x),
     name=wildcards.task,
-    stream=("sbibm", wildcards.task, n_train, "sets"),
+    stream=("sbibm", wildcards.task, n_train, "sets", wildcards.encoder, n_max),
     checkpoints=snakemake.params.checkpoints,  # noqa: F821
+    fit=partial(train_on_sets, encoding=SetEncoding(wildcards.encoder, n_max, task.log_x)),
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,21 +88,20 @@ def train(
         latent, x, settings.validation_share, torch_generator(seed, "training", "split"), log_x=log_x
     )
     run = Run(data, settings, schedule, seed)
-    name = canonical_json(
-        {
-            "settings": settings.to_json(),
-            "schedule": asdict(schedule),
-            "seed": seed,
-            "data": data.digest,
-            "torch": torch.__version__,
-        }
-    )
+    return finish(run, checkpoint_dir, checkpoint_seconds, progress)
+
+
+def finish(
+    run: Run, checkpoint_dir: Path | None, checkpoint_seconds: float, progress: Progress = iter
+) -> Trained:
+    """Trains to the end, from the checkpoint of this very training where there is one."""
+    name = canonical_json(run.identity())
     state = None if checkpoint_dir is None else checkpoint.load(checkpoint_dir, name)
     if state is not None:
         run.restore(state)
         _log.info("training resumed after epoch %d", run.epoch)
     saved_at = time.monotonic()
-    for _ in _until(run, progress(range(run.epoch, settings.epochs))):
+    for _ in _until(run, progress(range(run.epoch, run.settings.epochs))):
         run.one_epoch()
         if checkpoint_dir is not None and time.monotonic() - saved_at >= checkpoint_seconds:
             checkpoint.save(checkpoint_dir, name, run.state())
@@ -120,20 +119,21 @@ def _until(run: Run, epochs: Iterable[int]) -> Iterable[int]:
 
 
 class Run:
-    """One training and its state after `epoch` epochs."""
+    """One training and its state after `epoch` epochs.
+
+    The methods `_network`, `_gradient` and `_held_out_x` are what another kind of network replaces.
+    """
 
     def __init__(self, data: TrainingData, settings: TrainingSettings, schedule: Schedule, seed: int) -> None:
         self.data, self.settings, self.schedule, self.seed = data, settings, schedule, seed
-        architecture = settings.architecture(data.theta.shape[1], data.x.shape[1])
-        network = ScoreNetwork(architecture, torch_generator(seed, "training", "weights")).to(data.theta)
-        self.network = network
-        self.weights = flatten(network)
-        self.average = Average(network, settings.ema_decay)
-        self.gradient = Gradient(network, min(settings.batch_size, len(data.theta)))
+        self.network = self._network(torch_generator(seed, "training", "weights")).to(data.theta)
+        self.weights = flatten(self.network)
+        self.average = Average(self.network, settings.ema_decay)
+        self.gradient = self._gradient()
         self.optimiser = Adam(self.weights, settings.learning_rate)
         self.held_out = validation_rows(
             data.held_out_theta,
-            data.held_out_x,
+            self._held_out_x(),
             schedule,
             settings.frequencies,
             settings.validation_draws,
@@ -144,6 +144,27 @@ class Run:
         self.best = self.average.flat.clone()
         self.train_losses: list[float] = []
         self.validation_losses: list[float] = []
+
+    def _network(self, generator: torch.Generator) -> ScoreNetwork:
+        sizes = self.data.theta.shape[1], self.data.x.shape[1]
+        return ScoreNetwork(self.settings.architecture(*sizes), generator)
+
+    def _gradient(self) -> Callable[[Rows], Tensor]:
+        """Gives the loss of a batch and leaves its gradient in `flat`; once the parameters are flattened."""
+        return Gradient(self.network, min(self.settings.batch_size, len(self.data.theta)))
+
+    def _held_out_x(self) -> Float[Tensor, "V d"]:
+        return self.data.held_out_x
+
+    def identity(self) -> dict[str, Any]:
+        """All that decides the result: a checkpoint belongs to one training only."""
+        return {
+            "settings": self.settings.to_json(),
+            "schedule": asdict(self.schedule),
+            "seed": self.seed,
+            "data": self.data.digest,
+            "torch": torch.__version__,
+        }
 
     @property
     def finished(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,33 +14,33 @@ from torch import Tensor
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network_file import write_network
 from tallsbi.study.seeds import Name, integer_seed
-from tallsbi.training.loop import train
+from tallsbi.training.loop import Trained, train
 from tallsbi.training.settings import TrainingSettings
 
 
 def train_and_write(
     job: Any,
     latent: Float[Tensor, "N m"],
-    x: Float[Tensor, "N d"],
+    x: Float[Tensor, "N *d"],
     *,
     name: str,
     stream: tuple[Name, ...],
     checkpoints: str | Path,
-    log_x: bool = False,
+    fit: Callable[..., Trained] = train,
 ) -> None:
     """Trains with the settings of `job` (`tallsbi.study.job.Job`) and writes its outputs `network` and `losses`.
 
-    `name` is written into the file, `stream` names the random stream. Resumes from its checkpoints.
+    `name` is written into the file, `stream` names the random stream. `fit` is `train`, or what is called like it.
+    Resumes from its checkpoints.
     """
     settings = {key: value for key, value in job.settings.items() if key not in ("seed", "device")}
     device = job.settings["device"]
-    trained = train(
+    trained = fit(
         latent.to(device),
         x.to(device),
-        TrainingSettings.from_json(settings),
-        BENCHMARK,
+        settings=TrainingSettings.from_json(settings),
+        schedule=BENCHMARK,
         seed=integer_seed(job.seed, *stream, "training"),
-        log_x=log_x,
         checkpoint_dir=Path(checkpoints),
         progress=partial(job.progress, label="epochs"),
     )

@@ -14,12 +14,7 @@ drawn once. Gradients of the deep set are autograd's.
 
 from __future__ import annotations
 
-import hashlib
-import math
-import shutil
-import time
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +23,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.samplers.base import Progress
-from tallsbi.schedule import BENCHMARK, Schedule
-from tallsbi.scores.network_file import write_network
+from tallsbi.schedule import Schedule
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.scores.set_network import MEMBER_ENCODER, SetArchitecture, SetNetwork
 from tallsbi.scores.sets import SetEncoding
-from tallsbi.study.files import canonical_json
-from tallsbi.study.seeds import Name, integer_seed, torch_generator
-from tallsbi.training import checkpoint
-from tallsbi.training.adam import Adam
-from tallsbi.training.data import TrainingData
-from tallsbi.training.ema import Average
-from tallsbi.training.gradient import flatten
-from tallsbi.training.loop import Run, Trained, train
-from tallsbi.training.loss import Rows, validation_rows
+from tallsbi.study.seeds import torch_generator
+from tallsbi.training.data import TrainingData, held_out_rows, split
+from tallsbi.training.loop import Run, Trained, finish, train
+from tallsbi.training.loss import Rows
 from tallsbi.training.settings import TrainingSettings
 
 
@@ -78,36 +67,8 @@ def train_on_sets(
             latent, x, encoding, settings.validation_share, torch_generator(seed, "training", "split")
         )
         run = SetRun(data, encoding, settings, schedule, seed)
-        trained = _finish(run, progress, **common)
+        trained = finish(run, progress=progress, **common)
     return replace(trained, facts={**trained.facts, "encoding": encoding.to_json()})
-
-
-def train_sets_and_write(
-    job: Any,
-    latent: Float[Tensor, "R m"],
-    x: Float[Tensor, "R k d"],
-    encoding: SetEncoding,
-    *,
-    name: str,
-    stream: tuple[Name, ...],
-    checkpoints: str | Path,
-) -> None:
-    """Trains with the settings of `job` (`tallsbi.study.job.Job`) and writes its outputs `network` and `losses`."""
-    settings = {key: value for key, value in job.settings.items() if key not in ("seed", "device")}
-    device = job.settings["device"]
-    trained = train_on_sets(
-        latent.to(device),
-        x.to(device),
-        encoding,
-        TrainingSettings.from_json(settings),
-        BENCHMARK,
-        seed=integer_seed(job.seed, *stream, encoding.kind, encoding.n_max, "training"),
-        checkpoint_dir=Path(checkpoints),
-        progress=partial(job.progress, label="epochs"),
-    )
-    job.write(trained.losses.assign(stop_epoch=trained.facts["kept_epoch"]), "losses")
-    write_network(trained.saved(name), job.output("network"))
-    shutil.rmtree(checkpoints, ignore_errors=True)  # the finished network makes them useless
 
 
 def prepare_sets(
@@ -119,12 +80,7 @@ def prepare_sets(
 ) -> TrainingData:
     """Rows of full sets, standardised and split as in `tallsbi.training.data`."""
     rows, n_max = len(latent), encoding.n_max
-    held_out = round(validation_share * rows)
-    if not 0 < held_out < rows:
-        raise ValueError(
-            f"validation_share = {validation_share} of {rows} rows holds out {held_out}: "
-            "at least one row must be held out and one trained on; give more rows."
-        )
+    held_out = held_out_rows(rows, validation_share)
     full = encoding.rows(x, torch.full((rows,), n_max, device=x.device))
     members = full[:, :-n_max].unflatten(1, (n_max, -1)).flatten(0, 1)
     pooled = Normaliser.fit(latent.repeat_interleave(n_max, 0), members)
@@ -134,20 +90,7 @@ def prepare_sets(
         x_mean=torch.cat([pooled.x_mean.repeat(n_max), size]),
         x_std=torch.cat([pooled.x_std.repeat(n_max), size + 1]),
     )
-    order = torch.randperm(rows, generator=generator).to(latent.device)
-    theta, sets = normaliser.theta(latent)[order], normaliser.x(full).to(latent.dtype)[order]
-    digest = hashlib.sha256()
-    for tensor in (theta, sets):
-        digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.cpu().contiguous().numpy().tobytes())
-    return TrainingData(
-        theta=theta[held_out:],
-        x=sets[held_out:],
-        held_out_theta=theta[:held_out],
-        held_out_x=sets[:held_out],
-        normaliser=normaliser,
-        digest=digest.hexdigest(),
-    )
+    return split(latent, full, normaliser, held_out, generator)
 
 
 class SetRun(Run):
@@ -161,30 +104,24 @@ class SetRun(Run):
         schedule: Schedule,
         seed: int,
     ) -> None:
-        self.settings, self.schedule, self.seed = settings, schedule, seed
         self.encoding = replace(encoding, log_x=False)  # the rows of `data` are logarithms already
-        self.data, self.full = data, data.x
-        plain = settings.architecture(data.theta.shape[1], data.x.shape[1])
-        architecture = SetArchitecture(
-            **{**vars(plain), "x_embedding": settings.x_embedding or MEMBER_ENCODER}, n_max=encoding.n_max
-        )
-        self.network = SetNetwork(architecture, torch_generator(seed, "training", "weights")).to(data.theta)
-        self.weights = flatten(self.network)
-        self.average = Average(self.network, settings.ema_decay)
-        self.gradient = AutogradGradient(self.network)
-        self.optimiser = Adam(self.weights, settings.learning_rate)
-        self.held_out = validation_rows(
-            data.held_out_theta,
-            draw_sets(data.held_out_x, self.encoding, torch_generator(seed, "training", "held-out sets")),
-            schedule,
-            settings.frequencies,
-            settings.validation_draws,
-            torch_generator(seed, "training", "validation"),
-        )
-        self.epoch, self.best_epoch, self.best_loss = 0, 0, math.inf
-        self.best = self.average.flat.clone()
-        self.train_losses: list[float] = []
-        self.validation_losses: list[float] = []
+        self.full = data.x
+        super().__init__(data, settings, schedule, seed)
+
+    def _network(self, generator: torch.Generator) -> SetNetwork:
+        plain = self.settings.architecture(self.data.theta.shape[1], self.data.x.shape[1])
+        sizes = {**vars(plain), "x_embedding": self.settings.x_embedding or MEMBER_ENCODER}
+        return SetNetwork(SetArchitecture(**sizes, n_max=self.encoding.n_max), generator)
+
+    def _gradient(self) -> AutogradGradient:
+        return AutogradGradient(self.network)
+
+    def _held_out_x(self) -> Float[Tensor, "V w"]:
+        stream = torch_generator(self.seed, "training", "held-out sets")
+        return draw_sets(self.data.held_out_x, self.encoding, stream)
+
+    def identity(self) -> dict[str, Any]:
+        return {**super().identity(), "encoding": self.encoding.to_json()}
 
     def one_epoch(self) -> None:
         stream = torch_generator(self.seed, "training", "sets", self.epoch)
@@ -227,31 +164,3 @@ def draw_sets(
 
 def _sizes(count: int, n_max: int, generator: torch.Generator) -> Tensor:
     return torch.randint(1, n_max + 1, (count,), generator=generator)
-
-
-def _finish(
-    run: SetRun, progress: Progress, *, checkpoint_dir: Path | None, checkpoint_seconds: float
-) -> Trained:
-    """Trains to the end, from its checkpoint where there is one."""
-    name = canonical_json(
-        {
-            "settings": run.settings.to_json(),
-            "encoding": run.encoding.to_json(),
-            "schedule": asdict(run.schedule),
-            "seed": run.seed,
-            "data": run.data.digest,
-            "torch": torch.__version__,
-        }
-    )
-    state = None if checkpoint_dir is None else checkpoint.load(checkpoint_dir, name)
-    if state is not None:
-        run.restore(state)
-    saved_at = time.monotonic()
-    for _ in progress(range(run.epoch, run.settings.epochs)):
-        if run.finished:
-            break
-        run.one_epoch()
-        if checkpoint_dir is not None and time.monotonic() - saved_at >= checkpoint_seconds:
-            checkpoint.save(checkpoint_dir, name, run.state())
-            saved_at = time.monotonic()
-    return run.result()
