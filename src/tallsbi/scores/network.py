@@ -105,10 +105,12 @@ class ScoreNetwork(nn.Module):
         self.theta_embedding = (
             MLP((a.theta_dim, *a.theta_embedding), False, generator) if a.theta_embedding else nn.Identity()
         )
-        self.x_embedding = (
-            MLP((a.x_dim, *a.x_embedding), False, generator) if a.x_embedding else nn.Identity()
-        )
+        self.x_embedding = self._embedding_of_x(generator)
         self.trunk = MLP((sum(a.parts), *a.hidden, a.theta_dim), a.layer_norm, generator)
+
+    def _embedding_of_x(self, generator: torch.Generator) -> nn.Module:
+        a = self.architecture
+        return MLP((a.x_dim, *a.x_embedding), False, generator) if a.x_embedding else nn.Identity()
 
     def forward(
         self, theta: Float[Tensor, "*b m"], x: Float[Tensor, "*b d"], t: Float[Tensor, "*b"]

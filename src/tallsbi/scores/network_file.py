@@ -7,6 +7,7 @@ to it (`name.json` for `name.safetensors`) for people to read; nothing reads it 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,23 @@ def write_network(saved: SavedNetwork, path: str | Path) -> None:
     write_tensors(tensors, description, path)
 
 
-def read_network(path: str | Path, device: torch.device | str = "cpu") -> SavedNetwork:
-    """Reads what `write_network` wrote; a file that is not whole gives a `DataError`."""
+def build_network(architecture: Mapping[str, Any]) -> ScoreNetwork:
+    """The network of a description, its weights still to be loaded."""
+    return ScoreNetwork(Architecture.from_json(architecture))
+
+
+def read_network(
+    path: str | Path,
+    device: torch.device | str = "cpu",
+    build: Callable[[Mapping[str, Any]], ScoreNetwork] = build_network,
+) -> SavedNetwork:
+    """Reads what `write_network` wrote; a file that is not whole gives a `DataError`.
+
+    `build` makes the network of the description, for networks of another kind.
+    """
     tensors, description = read_tensors(path)
     try:
-        network = ScoreNetwork(Architecture.from_json(description["architecture"]))
+        network = build(description["architecture"])
         network.to(getattr(torch, description["dtype"]))
         weights = {
             name.removeprefix(_WEIGHTS): tensor

@@ -9,20 +9,19 @@ with phi and the average in the place of its embedding of x: composition and sam
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tallsbi.schedule import Schedule
 from tallsbi.scores.network import MLP, Architecture, ScoreNetwork
-from tallsbi.scores.network_file import SavedNetwork, read_network
-from tallsbi.scores.normaliser import Normaliser
+from tallsbi.scores.network_file import SavedNetwork, build_network, read_network
 from tallsbi.scores.sets import SetEncoding
 from tallsbi.study import files
-from tallsbi.study.tensors import read_tensors
 
 MEMBER_ENCODER = (64, 64, 32)  # widths of phi, its output last
 
@@ -72,40 +71,27 @@ class DeepSet(nn.Module):
 
 
 class SetNetwork(ScoreNetwork):
-    """Predicts the noise in theta_t from a set; `generator` draws the initial weights, as in `ScoreNetwork`."""
+    """Predicts the noise in theta_t from a set."""
 
-    def __init__(self, architecture: SetArchitecture, generator: torch.Generator | None = None) -> None:
-        nn.Module.__init__(self)  # the parent's would make an embedding of the whole row
-        generator = torch.Generator().manual_seed(0) if generator is None else generator
-        self.architecture = a = architecture
-        self.theta_embedding = (
-            MLP((a.theta_dim, *a.theta_embedding), False, generator) if a.theta_embedding else nn.Identity()
-        )
-        self.x_embedding = DeepSet(MLP((a.member_dim, *a.x_embedding), False, generator), a.n_max)
-        self.trunk = MLP((sum(a.parts), *a.hidden, a.theta_dim), a.layer_norm, generator)
+    architecture: SetArchitecture
+
+    def _embedding_of_x(self, generator: torch.Generator) -> nn.Module:
+        a = self.architecture
+        return DeepSet(MLP((a.member_dim, *a.x_embedding), False, generator), a.n_max)
+
+
+def _build(architecture: Mapping[str, Any]) -> ScoreNetwork:
+    if "n_max" not in architecture:
+        return build_network(architecture)
+    return SetNetwork(SetArchitecture.from_json(architecture))
 
 
 def read_set_network(path: str | Path) -> tuple[SavedNetwork, SetEncoding]:
     """A network on sets with its encoding, as `tallsbi.training.sets` writes it; works for both encoders."""
-    tensors, description = read_tensors(path)
+    saved = read_network(path, build=_build)
     try:
-        encoding = SetEncoding(**description["training"]["encoding"])
-        if encoding.kind == "mean":
-            return read_network(path), encoding
-        network = SetNetwork(SetArchitecture.from_json(description["architecture"]))
-        network.to(getattr(torch, description["dtype"]))
-        names = {name: f"network.{name}" for name in network.state_dict()}
-        network.load_state_dict({name: tensors[stored] for name, stored in names.items()})
-        saved = SavedNetwork(
-            network=network.requires_grad_(False),
-            normaliser=Normaliser.from_json(description["normaliser"]),
-            schedule=Schedule(**description["schedule"]),
-            task=description["task"],
-            validation_losses=tensors["validation_losses"],
-            facts=description["training"],
-        )
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        return saved, SetEncoding(**saved.facts["encoding"])
+    except (KeyError, TypeError, ValueError) as error:
         raise files.DataError(
             f"{path} does not describe a network on sets ({error}): delete it and rerun"
         ) from error
-    return saved, encoding
