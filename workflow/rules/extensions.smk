@@ -39,8 +39,7 @@ rule sample_steps:
         f"{LOGS}/sbibm/{{task}}/steps.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/steps.tsv"
-    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
-    threads: workflow.cores
+    threads: ALONE
     params:
         n_train=LARGEST,
         code=lambda w: code(
@@ -86,7 +85,7 @@ rule sample_many:
         f"{LOGS}/sbibm/{{task}}/many/samples.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/many/samples.tsv"
-    threads: workflow.cores
+    threads: ALONE
     params:
         n_train=LARGEST,
         code=lambda w: code(

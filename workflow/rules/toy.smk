@@ -150,8 +150,7 @@ rule time_toy:
         f"{LOGS}/toy/timing/{{problem}}/m~{{m}}.log",
     benchmark:
         f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
-    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
-    threads: workflow.cores
+    threads: ALONE
     params:
         code=code("time_toy", *(module_of(method) for method in TOY_METHODS)),
         config={
