@@ -63,7 +63,7 @@ test: $(READY) ## run the tests
 
 # The daemons are stopped again even if the tests themselves are killed.
 .PHONY: slurm-test
-slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (root, Debian or Ubuntu)
+slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root, on Debian)
 	@$(BIN)/python tests/slurm/cluster.py install
 	@status=0; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -m slurm tests/slurm $$ARGS || status=$$?; \
 	  $(BIN)/python tests/slurm/cluster.py stop; exit $$status

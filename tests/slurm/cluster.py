@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,7 @@ MARK = "# Written by tests/slurm/cluster.py of tallsbi; removed when its tests e
 PACKAGES = ("slurm-wlm", "munge")
 COMMANDS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "munged")
 NODES = ("n1", "n2")
+NAME = "tallsbi-test"
 PARTITION = "tallsbi"
 # Ports of their own: a daemon that belongs to somebody else keeps SLURM's default ones.
 CONTROL_PORT, NODE_PORT = 16817, 16821
@@ -44,7 +45,7 @@ class Unavailable(RuntimeError):
 def configuration(host: str) -> str:
     """slurm.conf: memory is enforced by accounting, so that no control groups are needed."""
     return f"""{MARK}
-ClusterName=tallsbi
+ClusterName={NAME}
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={CONTROL_PORT}
 SlurmUser=root
@@ -58,7 +59,7 @@ SlurmdPidFile={STATE}/slurmd.%n.pid
 SlurmdLogFile={STATE}/slurmd.%n.log
 SlurmdSpoolDir={STATE}/spool.%n
 SlurmdParameters=config_overrides
-ProctrackType=proctrack/linuxproc
+ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/linux
@@ -71,7 +72,7 @@ MinJobAge=3600
 KillWait=5
 ReturnToService=2
 NodeName=n[1-{len(NODES)}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{NODE_PORT}-{NODE_PORT + len(NODES) - 1}] \
-CPUs=2 RealMemory=64000 State=UNKNOWN
+CPUs=1 RealMemory=64000 State=UNKNOWN
 PartitionName={PARTITION} Nodes=ALL Default=YES State=UP
 """
 
@@ -193,6 +194,10 @@ def _stop() -> None:
             print(f"jobs may be left over: {error}", file=sys.stderr)
     for daemon in DAEMONS:
         _end(daemon)
+    for process in _leftovers():
+        print(f"ending process {process}, which outlived its job", file=sys.stderr)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     if CONF.exists() and _ours(CONF):
         CONF.unlink()
     shutil.rmtree(STATE, ignore_errors=True)
@@ -220,6 +225,18 @@ def _alive(daemon: str) -> int | None:
     except (OSError, ValueError):
         return None
     return process if name == f"({daemon.split('.')[0]})" and state != "Z" else None
+
+
+def _leftovers() -> list[int]:
+    """Processes of our jobs, by the environment SLURM gave them: process groups do not hold on to all."""
+    mark = f"SLURM_CLUSTER_NAME={NAME}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        # A process may end while we look at it.
+        with suppress(OSError):
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
 
 
 def _idle() -> bool:
