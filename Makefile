@@ -72,6 +72,14 @@ slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root,
 bench: $(READY) ## time the hot loops against their bars (about two minutes)
 	@$(BIN)/python -m tallsbi.bench $(ARGS)
 
+.PHONY: plan
+plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
+	@$(BIN)/python -m tallsbi.study.plan $(if $(SCALE),--scale $(SCALE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(CONFIG)
+
+.PHONY: calibrate
+calibrate: $(READY) ## fit the cost model to the records of the runs under results/
+	@$(BIN)/python -m tallsbi.study.plan --calibrate
+
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)
 	@$(BIN)/python -m tallsbi.references $(ARGS)

@@ -14,6 +14,7 @@ configfile: ROOT / "config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/costs.smk"
 include: "workflow/rules/toy.smk"
 include: "workflow/rules/sbibm.smk"
 include: "workflow/rules/guidance.smk"

@@ -77,7 +77,7 @@ def test_chosen_network_is_the_published_one(finished):
 
 
 def test_samples_are_finite_where_clipped_and_in_the_parameters_space(finished):
-    path = finished.root / "results/smoke/sbibm/sir/n_train~400/samples/GAUSS-clip.nc"
+    path = finished.root / "results/smoke/sbibm/sir/n_train~400/samples/GAUSS-clip/sets~1-of-1.nc"
     theta = xr.load_dataset(path).theta
     assert (theta > 0).all()
 

@@ -216,18 +216,6 @@ def test_fresh_clone_beside_old_results_reruns_nothing(finished, tmp_path):
     assert fresh.planned("toy") == {}
 
 
-def test_new_algorithm_is_one_file_and_one_line(copy):
-    """A new file and a line of config.yaml put the algorithm into the targets of the toy study."""
-    source = (copy.root / "src/tallsbi/algorithms/det_gef.py").read_text()
-    (copy.root / "src/tallsbi/algorithms/mine.py").write_text(source.replace("DET_GEF", "MINE"))
-    copy.edit("config.yaml", "  DET_GEF:  {}\n", "  DET_GEF:  {}\n  MINE:     {steps: 50}\n")
-    jobs = copy.planned("toy")
-    sampled = jobs["sample_toy"]
-    assert len(sampled) == 5 * len(SMOKE["noise"])
-    assert all(path.endswith("/MINE.nc") for path in sampled)
-    assert {"draw_toy_sw_vs_n", "make_toy_speedup", "make_toy_gaussian_sw_time"} <= set(jobs)
-
-
 # Bad input
 
 

@@ -143,6 +143,21 @@ TABLES = {
         {"certificates": f"{SBIBM}/certificates.csv"},
         SBIBM_SETTINGS,
     ),
+    "cost": (
+        "cost",
+        "Jobs and core-hours per stage",
+        {"costs": f"{RESULTS}/costs.csv"},
+        {"run": run_name(CFG)},
+    ),
+}
+SBIBM_OTHERS = {
+    "metric_summary",
+    "reference_certificates",
+    "det_gef_sbibm",
+    "langevin_tamed",
+    "pf_npse",
+    "steps_vs_accuracy",
+    "many_observations",
 }
 
 
@@ -156,7 +171,7 @@ def of_jrnmm(artifact):
 
 
 def of_sbibm(artifact):
-    return not (of_toy(artifact) or of_jrnmm(artifact))
+    return artifact.startswith(("sbibm_", "cfg_")) or artifact in SBIBM_OTHERS
 
 
 def figure_paths(figures=FIGURES):
@@ -184,6 +199,10 @@ for figure, (data, settings) in FIGURES.items():
             ),
         log:
             f"{LOGS}/figures/{figure}.log",
+        benchmark:
+            f"{BENCHMARKS}/figures/{figure}.tsv"
+        resources:
+            **cost(f"draw_figure/{figure}"),
         params:
             module=f"tallsbi.figures.{figure}",
             code=code("draw_figure", f"tallsbi.figures.{figure}"),
@@ -191,6 +210,23 @@ for figure, (data, settings) in FIGURES.items():
             versions=versions("matplotlib", "numpy", "pandas", "scipy"),
         script:
             "../scripts/draw_figure.py"
+
+
+# The costs of a run: after all that has a record.
+rule collect_costs:
+    input:
+        table_paths(table for table in TABLES if table != "cost"),
+        figure_paths(),
+    output:
+        f"{RESULTS}/costs.csv",
+    log:
+        f"{LOGS}/costs.log",
+    params:
+        code=code("collect_costs"),
+        config=CFG,
+        versions=versions("pandas", "snakemake"),
+    script:
+        "../scripts/collect_costs.py"
 
 
 for table, (module, title, data, settings) in TABLES.items():
@@ -211,6 +247,10 @@ for table, (module, title, data, settings) in TABLES.items():
             tex=f"{RESULTS}/tables/{table}.tex",
         log:
             f"{LOGS}/tables/{table}.log",
+        benchmark:
+            f"{BENCHMARKS}/tables/{table}.tsv"
+        resources:
+            **cost(f"make_table/{table}"),
         params:
             module=f"tallsbi.tables.{module}",
             title=title,

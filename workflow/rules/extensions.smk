@@ -28,6 +28,23 @@ def extension_sampling(methods, **plan):
     }
 
 
+def steps_rows(_):
+    return STEPS["sets"] * sum(
+        network_rows({**method, "steps": steps}, STEPS["samples"], n)
+        for method in EXT_METHODS.values()
+        for steps in STEPS["grid"]
+        for n in STEPS_N_OBS
+    )
+
+
+def many_rows(_):
+    return MANY["sets"] * sum(
+        network_rows({**method, "steps": min(method["steps"], MANY["max_steps"])}, MANY["samples"], n)
+        for method in MANY_METHODS.values()
+        for n in MANY["n_obs"]
+    )
+
+
 rule sample_steps:
     input:
         network=f"{SBIBM}/{{task}}/n_train~{LARGEST}/network.safetensors",
@@ -40,6 +57,8 @@ rule sample_steps:
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/steps.tsv"
     threads: ALONE
+    resources:
+        **cost("sample_steps/{task}", steps_rows),
     params:
         n_train=LARGEST,
         code=lambda w: code(
@@ -62,6 +81,8 @@ rule observe_many:
         f"{LOGS}/sbibm/{{task}}/many/observations.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/many/observations.tsv"
+    resources:
+        **cost("observe_many/{task}", MANY["sets"] * sum(MANY["n_obs"])),
     params:
         code=lambda w: code("observe_many", task_module(w.task)),
         config={
@@ -86,6 +107,8 @@ rule sample_many:
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/many/samples.tsv"
     threads: ALONE
+    resources:
+        **cost("sample_many/{task}", many_rows),
     params:
         n_train=LARGEST,
         code=lambda w: code(

@@ -23,6 +23,8 @@ rule train_guided:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/training.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/training.tsv"
+    resources:
+        **cost("train_guided", lambda w: training_rows(guided_training(w), int(w.n_train)), gpu=True),
     params:
         code=lambda w: code("train_network", task_module(w.task)),
         config=guided_training,
@@ -42,6 +44,8 @@ rule sample_guided:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples.tsv"
+    resources:
+        **cost("sample_guided/{task}", sampling_rows("GAUSS"), gpu=True),
     params:
         code=lambda w: code("sample_guided", module_of("GAUSS"), task_module(w.task)),
         config=sbibm_sampling("GAUSS"),
@@ -61,6 +65,8 @@ rule measure_guided:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/distances.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/distances.tsv"
+    resources:
+        **cost("measure_guided/{task}", comparisons()),
     params:
         code=code("measure_task"),
         config=pick("seed", "metrics.projections", "metrics.c2st_backend"),

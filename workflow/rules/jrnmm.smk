@@ -47,6 +47,40 @@ def calibration_sampling(method):
     return jrnmm_sampling(method, **(few if "cov_samples" in JRNMM_METHODS[method] else {}))
 
 
+def jrnmm_rows(method):
+    settings = jrnmm_sampling(method)["method"]
+    return sum(network_rows(settings, CFG["jrnmm"]["samples"], n) for n in JRNMM_N_OBS)
+
+
+def single_rows(_):
+    settings = jrnmm_sampling("GAUSS")["method"]
+    return CFG["jrnmm"]["observations"] * network_rows(settings, CFG["jrnmm"]["samples"], 1)
+
+
+def calibration_rows(method):
+    settings = calibration_sampling(method)["method"]
+    return CFG["jrnmm"]["lc2st"]["calibration"] * sum(network_rows(settings, 1, n) for n in JRNMM_N_OBS)
+
+
+def calibration_tests(_):
+    """Hundreds of calibration pairs that classifiers are trained on."""
+    return CALIBRATION["classifiers"] * (1 + CALIBRATION["permutations"]) * CALIBRATION["calibration"] / 100
+
+
+CALIBRATION = CFG["jrnmm"]["lc2st"]
+CALIBRATION_BATCHES = min(CALIBRATION["batches"], CALIBRATION["calibration"])
+
+
+# The calibration pairs of a sampling job, in parts.
+scattergather:
+    pairs=CALIBRATION_BATCHES,
+
+
+def calibration_of(method):
+    """The draws of a method for the calibration pairs, all parts."""
+    return gather.pairs(f"{JRNMM}/{{{{dim}}}}d/calibration/{method}/pairs~{{scatteritem}}.nc")
+
+
 rule simulate_jrnmm:
     output:
         f"{JRNMM}/{{dim}}d/simulations.nc",
@@ -54,6 +88,8 @@ rule simulate_jrnmm:
         f"{LOGS}/jrnmm/{{dim}}d/simulations.log",
     benchmark:
         f"{BENCHMARKS}/jrnmm/{{dim}}d/simulations.tsv"
+    resources:
+        **cost("simulate_jrnmm", CFG["jrnmm"]["simulations"]),
     params:
         code=code("simulate_jrnmm"),
         config={**pick("seed", "jrnmm.simulations"), "bounds": JRNMM_BOUNDS},
@@ -82,6 +118,8 @@ rule calibrate_jrnmm:
         f"{LOGS}/jrnmm/{{dim}}d/calibration.log",
     benchmark:
         f"{BENCHMARKS}/jrnmm/{{dim}}d/calibration.tsv"
+    resources:
+        **cost("calibrate_jrnmm", CFG["jrnmm"]["lc2st"]["calibration"] * max(JRNMM_N_OBS)),
     params:
         code=code("calibrate_jrnmm"),
         config={**pick("seed", "jrnmm.lc2st.calibration"), "bounds": JRNMM_BOUNDS},
@@ -104,6 +142,10 @@ rule train_jrnmm:
         f"{LOGS}/{JRNMM_TRAINING}.log",
     benchmark:
         f"{BENCHMARKS}/{JRNMM_TRAINING}.tsv"
+    resources:
+        **cost(
+            "train_jrnmm", lambda w: training_rows(jrnmm_training(w), CFG["jrnmm"]["simulations"]), gpu=True
+        ),
     params:
         code=code("train_jrnmm"),
         config=jrnmm_training,
@@ -154,6 +196,8 @@ rule sample_jrnmm:
         f"{BENCHMARKS}/jrnmm/{{dim}}d/samples/{{algorithm}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
+    resources:
+        **cost("sample_jrnmm/{algorithm}/{dim}", lambda w: 2 * jrnmm_rows(w.algorithm), gpu=True),
     params:
         code=lambda w: code("sample_jrnmm", module_of(w.algorithm)),
         config=lambda w: {**pick("jrnmm.samples", "jrnmm.n_obs"), **jrnmm_sampling(w.algorithm)},
@@ -172,6 +216,8 @@ rule sample_jrnmm_singly:
         f"{LOGS}/jrnmm/{{dim}}d/single.log",
     benchmark:
         f"{BENCHMARKS}/jrnmm/{{dim}}d/single.tsv"
+    resources:
+        **cost("sample_jrnmm_singly", single_rows, gpu=True),
     params:
         code=code("sample_jrnmm_singly", module_of("GAUSS")),
         config={**pick("jrnmm.samples"), **jrnmm_sampling("GAUSS")},
@@ -185,14 +231,20 @@ rule sample_calibration:
         network=f"{JRNMM}/{{dim}}d/network.safetensors",
         calibration=f"{JRNMM}/{{dim}}d/calibration.nc",
     output:
-        plain=f"{JRNMM}/{{dim}}d/calibration/{{algorithm}}.nc",
-        clipped=f"{JRNMM}/{{dim}}d/calibration/{{algorithm}}-clip.nc",
+        plain=f"{JRNMM}/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.nc",
+        clipped=f"{JRNMM}/{{dim}}d/calibration/{{algorithm}}-clip/pairs~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/jrnmm/{{dim}}d/calibration/{{algorithm}}.log",
+        f"{LOGS}/jrnmm/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/calibration/{{algorithm}}.tsv"
+        f"{BENCHMARKS}/jrnmm/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
+    resources:
+        **cost(
+            "sample_calibration/{algorithm}/{dim}",
+            lambda w: 2 * calibration_rows(w.algorithm) / CALIBRATION_BATCHES,
+            gpu=True,
+        ),
     params:
         code=lambda w: code("sample_calibration", module_of(w.algorithm)),
         config=lambda w: {**pick("jrnmm.n_obs"), **calibration_sampling(w.algorithm)},
@@ -206,7 +258,7 @@ rule test_calibration:
         network=f"{JRNMM}/{{dim}}d/network.safetensors",
         observations=f"{JRNMM}/{{dim}}d/observations.nc",
         calibration=f"{JRNMM}/{{dim}}d/calibration.nc",
-        drawn=[f"{JRNMM}/{{dim}}d/calibration/{{algorithm}}{suffix}.nc" for suffix in ("", "-clip")],
+        drawn=[path for suffix in ("", "-clip") for path in calibration_of("{{algorithm}}" + suffix)],
         samples=[f"{JRNMM}/{{dim}}d/samples/{{algorithm}}{suffix}.nc" for suffix in ("", "-clip")],
     output:
         f"{JRNMM}/{{dim}}d/lc2st/{{algorithm}}/n~{{n}}.csv",
@@ -217,6 +269,8 @@ rule test_calibration:
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
         n=r"\d+",
+    resources:
+        **cost("test_calibration/{algorithm}", calibration_tests),
     params:
         code=code("test_calibration"),
         config=pick("jrnmm.lc2st.classifiers", "jrnmm.lc2st.permutations", "jrnmm.lc2st.normalise"),

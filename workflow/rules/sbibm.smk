@@ -70,6 +70,38 @@ def sbibm_sampling(method):
     }
 
 
+def sampling_rows(method):
+    settings = sbibm_sampling(method)["method"]
+    rows = sum(network_rows(settings, CFG["sbibm"]["samples"], n) for n in CFG["sbibm"]["n_obs"])
+    return CFG["sbibm"]["sets"] * rows
+
+
+def comparisons(n_obs=CFG["sbibm"]["n_obs"]):
+    """Hundreds of samples that are compared with a reference, for one method."""
+    return CFG["sbibm"]["sets"] * len(n_obs) * CFG["sbibm"]["samples"] / 100
+
+
+def reference_draws():
+    """Hundreds of draws of the chains behind the references of a task."""
+    reference = CFG["sbibm"]["reference"]
+    return (
+        CFG["sbibm"]["sets"] * len(CFG["sbibm"]["n_obs"]) * (reference["warmup"] + reference["draws"]) / 100
+    )
+
+
+SET_BATCHES = min(CFG["sbibm"]["batches"], CFG["sbibm"]["sets"])
+
+
+# The parameter sets of a sampling job, in parts that a cluster can do side by side.
+scattergather:
+    sets=SET_BATCHES,
+
+
+def samples_of(task, n_train, method):
+    """The samples of a method, all parts."""
+    return gather.sets(f"{SBIBM}/{task}/n_train~{n_train}/samples/{method}/sets~{{scatteritem}}.nc")
+
+
 rule simulate_task:
     output:
         f"{SBIBM}/{{task}}/simulations.nc",
@@ -77,6 +109,8 @@ rule simulate_task:
         f"{LOGS}/sbibm/{{task}}/simulations.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/simulations.tsv"
+    resources:
+        **cost("simulate_task/{task}", CFG["sbibm"]["simulations"] / 100),
     params:
         code=lambda w: code("simulate_task", task_module(w.task)),
         config=pick("seed", "sbibm.simulations"),
@@ -92,6 +126,8 @@ rule observe_task:
         f"{LOGS}/sbibm/{{task}}/observations.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/observations.tsv"
+    resources:
+        **cost("observe_task/{task}", CFG["sbibm"]["sets"] * CFG["sbibm"]["observations"]),
     params:
         code=lambda w: code("observe_task", task_module(w.task)),
         config=pick("seed", "sbibm.sets", "sbibm.observations"),
@@ -109,6 +145,8 @@ rule reference_task:
         f"{LOGS}/sbibm/{{task}}/references.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/references.tsv"
+    resources:
+        **cost("reference_task/{task}", reference_draws()),
     params:
         code=lambda w: code("reference_task", task_module(w.task)),
         config=pick("seed", "sbibm.samples", "sbibm.reference"),
@@ -128,6 +166,8 @@ rule train_network:
         f"{LOGS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.tsv"
+    resources:
+        **cost("train_network", lambda w: training_rows(training_settings(w), int(w.n_train)), gpu=True),
     params:
         code=lambda w: code("train_network", task_module(w.task)),
         config=training_settings,
@@ -166,14 +206,20 @@ rule sample_task:
         network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/network.safetensors",
         observations=f"{SBIBM}/{{task}}/observations.nc",
     output:
-        plain=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.nc",
-        clipped=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}-clip.nc",
+        plain=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.nc",
+        clipped=f"{SBIBM}/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}-clip/sets~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.log",
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}.tsv"
+        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(SBIBM_METHODS),
+    resources:
+        **cost(
+            "sample_task/{algorithm}/{task}",
+            lambda w: 2 * sampling_rows(w.algorithm) / SET_BATCHES,
+            gpu=True,
+        ),
     params:
         code=lambda w: code("sample_task", module_of(w.algorithm), task_module(w.task)),
         config=lambda w: sbibm_sampling(w.algorithm),
@@ -186,15 +232,15 @@ rule sample_task:
 rule measure_task:
     input:
         references=expand(f"{SBIBM}/{{{{task}}}}/references/n~{{n}}.nc", n=CFG["sbibm"]["n_obs"]),
-        samples=expand(
-            f"{SBIBM}/{{{{task}}}}/n_train~{{{{n_train}}}}/samples/{{method}}.nc", method=SBIBM_RUNS
-        ),
+        samples=[path for method in SBIBM_RUNS for path in samples_of("{{task}}", "{{n_train}}", method)],
     output:
         f"{SBIBM}/{{task}}/n_train~{{n_train}}/distances.csv",
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/distances.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/distances.tsv"
+    resources:
+        **cost("measure_task/{task}", len(SBIBM_RUNS) * comparisons()),
     params:
         code=code("measure_task"),
         config=pick("seed", "metrics.projections", "metrics.c2st_backend"),
@@ -254,7 +300,8 @@ rule collect_pairs:
     input:
         observations=[f"{SBIBM}/{task}/observations.nc" for task in MAIN_TASKS],
         references=[f"{SBIBM}/{task}/references/n~{n}.nc" for task in MAIN_TASKS for n in SHOWN_N_OBS],
-        samples=[f"{SBIBM}/{task}/n_train~{max(N_TRAIN)}/samples/GAUSS.nc" for task in MAIN_TASKS],
+        # The first part has the first parameter set, the one that is shown.
+        samples=[samples_of(task, max(N_TRAIN), "GAUSS")[0] for task in MAIN_TASKS],
     output:
         pairs=f"{SBIBM}/pairs.csv",
         truth=f"{SBIBM}/truth.csv",

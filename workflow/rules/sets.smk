@@ -30,6 +30,19 @@ def set_sampling():
     return {**common, "methods": {method: each["method"] for method, each in settings.items()}}
 
 
+def set_training_rows(wildcards):
+    members = int(wildcards.n_max) if wildcards.encoder == "deep_set" else 1
+    return training_rows(set_training(wildcards), int(wildcards.n_train), members)
+
+
+def set_sampling_rows(wildcards):
+    blocks = -(-PARTIAL_N // int(wildcards.n_max))
+    return CFG["sbibm"]["sets"] * sum(
+        network_rows(sbibm_sampling(method)["method"], CFG["sbibm"]["samples"], blocks)
+        for method in PARTIAL_METHODS
+    )
+
+
 rule simulate_sets:
     output:
         f"{SBIBM}/{{task}}/sets.nc",
@@ -37,6 +50,8 @@ rule simulate_sets:
         f"{LOGS}/sbibm/{{task}}/sets.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/sets.tsv"
+    resources:
+        **cost("simulate_sets/{task}", max(N_TRAIN) * max(PARTIAL["n_max"]) / 100),
     params:
         code=lambda w: code("simulate_sets", task_module(w.task)),
         config={**pick("seed"), "simulations": max(N_TRAIN), "members": max(PARTIAL["n_max"])},
@@ -55,6 +70,8 @@ rule train_sets:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/training.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/training.tsv"
+    resources:
+        **cost("train_sets/{encoder}", set_training_rows, gpu=True),
     params:
         code=lambda w: code("train_sets", task_module(w.task)),
         config=set_training,
@@ -74,6 +91,8 @@ rule sample_sets:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/samples.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/samples.tsv"
+    resources:
+        **cost("sample_sets/{encoder}/{task}", set_sampling_rows, gpu=True),
     params:
         code=lambda w: code(
             "sample_sets", *[module_of(method) for method in PARTIAL_METHODS], task_module(w.task)
@@ -101,6 +120,11 @@ rule measure_sets:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/distances.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/distances.tsv"
+    resources:
+        **cost(
+            "measure_sets/{task}",
+            len(SET_SIZES) * len(PARTIAL["encoders"]) * len(PARTIAL_METHODS) * comparisons([PARTIAL_N]),
+        ),
     params:
         code=code("measure_sets"),
         config=pick("seed", "metrics.projections", "metrics.c2st_backend"),

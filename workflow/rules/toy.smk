@@ -54,6 +54,35 @@ def toy_samples_by_steps(problem):
     ]
 
 
+def toy_chain():
+    """Thousands of steps of the chains behind a reference of the mixture."""
+    mala = CFG["toy"]["mala"]
+    return mala["chains"] * (mala["warmup"] + mala["draws"]) / 1000
+
+
+def toy_rows(m, n_obs, method, samples=CFG["toy"]["samples"]):
+    """Work of a toy sampling run: evaluations of the score, which costs about m each."""
+    return int(m) * sum(network_rows(method, samples, n) for n in n_obs)
+
+
+def toy_step_rows(wildcards):
+    cell = toy_cell(wildcards.problem)
+    method = {**TOY_METHODS[wildcards.method], "steps": int(wildcards.steps)}
+    return CFG["toy"]["seeds"] * toy_rows(cell["dim"], [cell["n_obs"]], method)
+
+
+def timing_rows(wildcards):
+    timing = CFG["toy"]["timing"]
+    return timing["repeats"] * sum(
+        toy_rows(wildcards.m, timing["n_obs"], {**method, "steps": steps}, timing["samples"])
+        for method in TOY_METHODS.values()
+        for steps in timing["steps"]
+    )
+
+
+TOY_DISTANCES_DONE = len(TOY_METHODS) * CFG["toy"]["seeds"] * CFG["toy"]["samples"] / 100
+
+
 rule reference_toy:
     output:
         f"{TOY}/{{problem}}/m~{{m}}/reference.nc",
@@ -61,6 +90,8 @@ rule reference_toy:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/reference.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/reference.tsv"
+    resources:
+        **cost("reference_toy/{problem}", CFG["toy"]["seeds"] * sum(CFG["toy"]["n_obs"]) * toy_chain()),
     params:
         code=code("reference_toy"),
         config=pick(*TOY_MODEL, "toy.samples", "toy.n_obs", "toy.mala"),
@@ -76,6 +107,11 @@ rule sample_toy:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.tsv"
+    resources:
+        **cost(
+            "sample_toy/{method}",
+            lambda w: CFG["toy"]["seeds"] * toy_rows(w.m, CFG["toy"]["n_obs"], TOY_METHODS[w.method]),
+        ),
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
         config=lambda w: toy_sampling(w.method),
@@ -92,6 +128,8 @@ rule sample_toy_steps:
         f"{LOGS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
+    resources:
+        **cost("sample_toy_steps/{method}", toy_step_rows),
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
         config=lambda w: toy_sampling(w.method, steps=int(w.steps)),
@@ -115,6 +153,8 @@ rule measure_toy:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.tsv"
+    resources:
+        **cost("measure_toy", len(CFG["toy"]["n_obs"]) * TOY_DISTANCES_DONE),
     params:
         code=code("measure_toy"),
         config=pick("seed", "metrics", "toy.samples"),
@@ -134,6 +174,8 @@ rule measure_toy_steps:
         f"{LOGS}/toy/{{problem}}/steps/distances.log",
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/steps/distances.tsv"
+    resources:
+        **cost("measure_toy_steps", len(CFG["toy"]["steps"]) * TOY_DISTANCES_DONE),
     params:
         code=code("measure_toy"),
         config=pick("seed", "metrics", "toy.samples"),
@@ -151,6 +193,8 @@ rule time_toy:
     benchmark:
         f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
     threads: ALONE
+    resources:
+        **cost("time_toy/{problem}", timing_rows),
     params:
         code=code("time_toy", *(module_of(method) for method in TOY_METHODS)),
         config={
@@ -170,6 +214,8 @@ rule illustrate_pedagogical:
         f"{LOGS}/toy/pedagogical.log",
     benchmark:
         f"{BENCHMARKS}/toy/pedagogical.tsv"
+    resources:
+        **cost("illustrate_pedagogical"),
     params:
         code=code("illustrate_pedagogical", module_of("GAUSS")),
         config={

@@ -6,8 +6,9 @@ job = start(snakemake)  # noqa: F821
 
 from tallsbi.benchmark.distances import distance_table  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.study.parts import read_joined  # noqa: E402
 
 paths, params = snakemake.input, snakemake.params  # noqa: F821
-runs = {name: read_dataset(path) for name, path in zip(params.methods, paths.samples, strict=True)}
+runs = read_joined(params.methods, paths.samples, "set")
 references = {n: read_dataset(path) for n, path in zip(params.n_obs, paths.references, strict=True)}
 job.write(distance_table(runs, references, int(snakemake.wildcards.n_train), job.settings))  # noqa: F821

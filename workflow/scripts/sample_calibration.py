@@ -1,4 +1,4 @@
-"""One draw for every calibration pair and n with one algorithm, plain and clipped."""
+"""One draw for every calibration pair of a part and every n with one algorithm, plain and clipped."""
 
 from tallsbi.study.job import start
 
@@ -10,9 +10,11 @@ from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
 from tallsbi.neuro.sampling import calibration_draws  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.study.parts import part_of  # noqa: E402
 
 paths, n_obs = snakemake.input, job.settings["jrnmm"]["n_obs"]  # noqa: F821
-saved, calibration = read_network(paths.network), read_dataset(paths.calibration)
+saved = read_network(paths.network)
+calibration = part_of(read_dataset(paths.calibration), "pair", snakemake.wildcards.scatteritem)  # noqa: F821
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
     method = snakemake.wildcards.algorithm + suffix  # noqa: F821
     bar = partial(job.progress, label="batches of calibration pairs")

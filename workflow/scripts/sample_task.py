@@ -1,4 +1,4 @@
-"""Samples the tall posteriors of one task with one algorithm, plain and clipped, for all n and parameter sets."""
+"""Samples the tall posteriors of a task with one algorithm, plain and clipped, for all n and a part of the sets."""
 
 from tallsbi.study.job import start
 
@@ -10,9 +10,11 @@ from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
 from tallsbi.benchmark.sampling import sample_task  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.study.parts import part_of  # noqa: E402
 
 wildcards, paths = snakemake.wildcards, snakemake.input  # noqa: F821
 saved, observations = read_network(paths.network), read_dataset(paths.observations)
+observations = part_of(observations, "set", wildcards.scatteritem)
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
     samples = sample_task(
         wildcards.task,

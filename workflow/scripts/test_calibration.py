@@ -9,14 +9,16 @@ import pandas as pd  # noqa: E402
 from tallsbi.neuro.validation import lc2st_table  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.study.parts import read_joined  # noqa: E402
 
 paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]  # noqa: F821
 calibration, observations = read_dataset(paths.calibration), read_dataset(paths.observations)
 normaliser = read_network(paths.network).normaliser if settings["normalise"] else None
+parts = read_joined(["plain", "clipped"], paths.drawn, "pair")
 tables = [
     lc2st_table(
         calibration,
-        read_dataset(drawn),
+        drawn,
         observations,
         read_dataset(samples),
         n,
@@ -24,6 +26,6 @@ tables = [
         classifiers=settings["classifiers"],
         permutations=settings["permutations"],
     )
-    for drawn, samples in zip(paths.drawn, paths.samples, strict=True)
+    for drawn, samples in zip(parts.values(), paths.samples, strict=True)
 ]
 job.write(pd.concat(tables, ignore_index=True))

@@ -1,7 +1,7 @@
 """A tall score: the score of the diffused posterior given all n observations.
 
 A `TallScore` wraps a `BoundScore` and a `Prior`, so that a sampler sees one function of (theta, t) whatever
-the composition. The precision-weighted compositions GAUSS and JAC share equation (10) of the paper,
+the composition. The precision-weighted compositions GAUSS and JAC share equation (16) of the paper,
 
     Lambda s = sum_j P_j s_j + (1 - n) P_prior s_prior,   Lambda = sum_j P_j + (1 - n) P_prior,
 

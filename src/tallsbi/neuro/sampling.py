@@ -67,13 +67,13 @@ def calibration_draws(
     """One draw [n, pair, parameter] for every calibration pair and n, many pairs per call."""
     import xarray as xr
 
-    x = torch.from_numpy(calibration["x"].values)
+    x, pairs = torch.from_numpy(calibration["x"].values), calibration["pair"].values
     posterior, algorithm, dim = _start(method, saved, calibration, settings)
     theta = np.empty((len(n_obs), len(x), dim))
     chunks = [(i, n, start) for i, n in enumerate(n_obs) for start in range(0, len(x), _TOGETHER)]
     for i, n, start in progress(chunks):
         part = x[start : start + _TOGETHER, :n]
-        name = ("jrnmm", dim, method, "calibration", int(n), start)
+        name = ("jrnmm", dim, method, "calibration", int(n), int(pairs[start]))
         run = posterior.sample(algorithm, part, 1, _streams([name], settings))
         theta[i, start : start + len(part)] = run.theta[:, 0].numpy()
     return xr.Dataset(

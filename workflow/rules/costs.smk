@@ -1,0 +1,38 @@
+"""What a job costs: its size, and the memory and time limits that follow from it (tallsbi.study.costs)."""
+
+from tallsbi.study.costs import TABLE as COST_TABLE
+from tallsbi.study.costs import read_model
+
+COSTS = read_model(ROOT / COST_TABLE)
+
+
+def cost(key, work=1, gpu=False):
+    """Resources of a rule: `key` may name wildcards; `work` is a number or a function of the wildcards."""
+
+    def named(wildcards):
+        return key.format_map(dict(wildcards.items()))
+
+    def amount(wildcards):
+        return max(1, round(work(wildcards) if callable(work) else work))
+
+    return {
+        "key": named,
+        "work": amount,
+        "mem_mb": lambda wildcards, attempt: COSTS.mem_mb(named(wildcards), attempt),
+        "runtime": lambda wildcards, attempt: COSTS.runtime(named(wildcards), amount(wildcards), attempt),
+        **({"gpu": 1} if gpu and CFG["device"] == "cuda" else {}),
+    }
+
+
+def network_rows(method, samples, n):
+    """Thousands of rows that go through the network for the samples of n observations, covariances included."""
+    steps = method["steps"] * method.get("inner_steps", 1)
+    covariances = method.get("cov_samples", 0) * method.get("cov_steps", 0)
+    return n * (samples * steps + covariances) / 1000
+
+
+def training_rows(settings, simulations, members=1):
+    """Thousands of rows that go through the network; every batch costs as much as some rows more."""
+    batch_overhead = 60
+    rows = simulations * members
+    return settings["epochs"] * (rows + batch_overhead * simulations / settings["batch_size"]) / 1000
