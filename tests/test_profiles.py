@@ -47,3 +47,13 @@ def test_slurm_profile_plans_the_study_where_there_is_no_slurm(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "slurm_partition=long, slurm_account=physics" in done.stdout + done.stderr
+
+
+@pytest.mark.dag
+def test_jobs_that_use_the_device_ask_for_a_gpu(tmp_path):
+    planned = clone(tmp_path / "study").snakemake("--dry-run", "--config", "device=cuda")
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", planned.stdout, flags=re.MULTILINE)
+    asking = {rule for rule, resources in jobs if "gpu=1" in resources}
+    assert {"train_network", "sample_task", "time_toy"} <= asking
+    assert asking == {rule for rule, _ in jobs if rule.startswith(("train_", "sample_", "time_"))}

@@ -58,7 +58,7 @@ rule sample_steps:
         f"{BENCHMARKS}/sbibm/{{task}}/steps.tsv"
     threads: ALONE
     resources:
-        **cost("sample_steps/{task}", steps_rows),
+        **cost("sample_steps/{task}", steps_rows, gpu=True),
     params:
         n_train=LARGEST,
         code=lambda w: code(
@@ -108,7 +108,7 @@ rule sample_many:
         f"{BENCHMARKS}/sbibm/{{task}}/many/samples.tsv"
     threads: ALONE
     resources:
-        **cost("sample_many/{task}", many_rows),
+        **cost("sample_many/{task}", many_rows, gpu=True),
     params:
         n_train=LARGEST,
         code=lambda w: code(
