@@ -36,7 +36,7 @@ SETTINGS := $(strip $(if $(SCALE),scale=$(SCALE)) $(if $(PROTOCOL),protocol=$(PR
 .PHONY: help
 help: ## list the targets
 	@echo "Targets:"
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 	@echo "Variables:"
 	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
 	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
@@ -60,6 +60,13 @@ paper: ## the same as: make results SCALE=paper
 .PHONY: test
 test: $(READY) ## run the tests
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile
+
+# The daemons are stopped again even if the tests themselves are killed.
+.PHONY: slurm-test
+slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root, on Debian)
+	@$(BIN)/python tests/slurm/cluster.py install
+	@status=0; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -m slurm tests/slurm $$ARGS || status=$$?; \
+	  $(BIN)/python tests/slurm/cluster.py stop; exit $$status
 
 .PHONY: bench
 bench: $(READY) ## time the hot loops against their bars (about two minutes)

@@ -13,6 +13,9 @@ CFG = load_or_exit(config, ROOT)
 RESULTS = f"results/{run_name(CFG)}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
+# Threads of a job that measures times with one thread: on one machine all cores, so that nothing runs beside it;
+# on a cluster one, which the scheduler keeps for it. (Inside a cluster job Snakemake counts the node's cores.)
+ALONE = 1 if workflow.remote_exec else workflow._cores or 1
 
 
 def pick(*keys):

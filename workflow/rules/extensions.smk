@@ -56,10 +56,9 @@ rule sample_steps:
         f"{LOGS}/sbibm/{{task}}/steps.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/steps.tsv"
-    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
-    threads: workflow.cores
+    threads: ALONE
     resources:
-        **cost("sample_steps/{task}", steps_rows),
+        **cost("sample_steps/{task}", steps_rows, gpu=True),
     params:
         n_train=LARGEST,
         code=lambda w: code(
@@ -107,9 +106,9 @@ rule sample_many:
         f"{LOGS}/sbibm/{{task}}/many/samples.log",
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/many/samples.tsv"
-    threads: workflow.cores
+    threads: ALONE
     resources:
-        **cost("sample_many/{task}", many_rows),
+        **cost("sample_many/{task}", many_rows, gpu=True),
     params:
         n_train=LARGEST,
         code=lambda w: code(

@@ -111,6 +111,7 @@ rule sample_toy:
         **cost(
             "sample_toy/{method}",
             lambda w: CFG["toy"]["seeds"] * toy_rows(w.m, CFG["toy"]["n_obs"], TOY_METHODS[w.method]),
+            gpu=True,
         ),
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
@@ -129,7 +130,7 @@ rule sample_toy_steps:
     benchmark:
         f"{BENCHMARKS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
     resources:
-        **cost("sample_toy_steps/{method}", toy_step_rows),
+        **cost("sample_toy_steps/{method}", toy_step_rows, gpu=True),
     params:
         code=lambda w: code("sample_toy", module_of(w.method)),
         config=lambda w: toy_sampling(w.method, steps=int(w.steps)),
@@ -192,10 +193,9 @@ rule time_toy:
         f"{LOGS}/toy/timing/{{problem}}/m~{{m}}.log",
     benchmark:
         f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
-    # All cores, so that nothing runs beside it; the measurement itself uses one thread.
-    threads: workflow.cores
+    threads: ALONE
     resources:
-        **cost("time_toy/{problem}", timing_rows),
+        **cost("time_toy/{problem}", timing_rows, gpu=True),
     params:
         code=code("time_toy", *(module_of(method) for method in TOY_METHODS)),
         config={
