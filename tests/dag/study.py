@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "src")
+PARTS = ("Snakefile", "Makefile", "config.yaml", "workflow", "profiles", "src")
 _RULE = re.compile(r"^(?:local)?rule (\w+):$")
 _OUTPUT = re.compile(r"^    output: (.*)$")
 
@@ -20,16 +20,26 @@ _OUTPUT = re.compile(r"^    output: (.*)$")
 class Study:
     root: Path
 
+    def environment(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MAKE"))}
+        return {**kept, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        environment.pop("PYTHONPATH", None)
+        return self._finish([sys.executable, "-m", "snakemake", *arguments], self.environment())
+
+    def make_command(self, target: str = "results", **variables: str) -> list[str]:
+        """`make` in this copy, with the interpreter of the tests in place of an environment of its own."""
+        given = {"READY": ".ready", "BIN": str(Path(sys.executable).parent), **variables}
+        return ["make", "-o", ".ready", target, *(f"{name}={value}" for name, value in given.items())]
+
+    def make(self, target: str = "results", **variables: str) -> subprocess.CompletedProcess:
+        # The copy's package, as an environment built in it would have it.
+        environment = {**self.environment(), "PYTHONPATH": str(self.root / "src")}
+        return self._finish(self.make_command(target, **variables), environment)
+
+    def _finish(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-m", "snakemake", *arguments],
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, cwd=self.root, env=environment, capture_output=True, text=True, check=False
         )
 
     def run(self, *arguments: str) -> None:

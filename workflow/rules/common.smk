@@ -3,7 +3,7 @@
 import re
 
 from tallsbi.algorithms import base_name, module_of
-from tallsbi.study import provenance
+from tallsbi.study import guard, provenance
 from tallsbi.study.config import load_or_exit, run_name
 from tallsbi.study.fingerprint import fingerprint
 from tallsbi.tasks import label_of
@@ -13,6 +13,19 @@ CFG = load_or_exit(config, ROOT)
 RESULTS = f"results/{run_name(CFG)}"
 LOGS = f"{RESULTS}/logs"
 BENCHMARKS = f"{RESULTS}/benchmarks"
+
+
+# Who works here, so that the next `make results` can tell a working run from a killed one.
+onstart:
+    guard.register(run_name(CFG))
+
+
+onsuccess:
+    guard.release()
+
+
+onerror:
+    guard.release()
 
 
 def pick(*keys):
