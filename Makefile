@@ -55,6 +55,10 @@ results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.study.launch $(SETTINGS) --args="$$ARGS"
 	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(SETTINGS))
 
+.PHONY: verify
+verify: $(READY) ## compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
+	@$(BIN)/python -m tallsbi.study.manifest verify $(SETTINGS)
+
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
 	@$(MAKE) --no-print-directory results SCALE=paper

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -32,10 +33,12 @@ class Study:
         given = {"READY": ".ready", "BIN": str(Path(sys.executable).parent), **variables}
         return ["make", "-o", ".ready", target, *(f"{name}={value}" for name, value in given.items())]
 
+    def make_environment(self) -> dict[str, str]:
+        """The copy's package, as an environment built in it would have it."""
+        return {**self.environment(), "PYTHONPATH": str(self.root / "src")}
+
     def make(self, target: str = "results", **variables: str) -> subprocess.CompletedProcess:
-        # The copy's package, as an environment built in it would have it.
-        environment = {**self.environment(), "PYTHONPATH": str(self.root / "src")}
-        return self._finish(self.make_command(target, **variables), environment)
+        return self._finish(self.make_command(target, **variables), self.make_environment())
 
     def _finish(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess:
         return subprocess.run(
@@ -91,6 +94,16 @@ def clone(target: Path, *, source: Path = REPOSITORY, results_of: Study | None =
         for part in ("results", ".snakemake"):
             shutil.copytree(results_of.root / part, target / part, symlinks=True)
     return Study(target)
+
+
+def digests(study: Study) -> dict[str, str]:
+    """Checksums of all results by path, without logs and benchmarks."""
+    results = study.root / "results"
+    return {
+        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(results.rglob("*"))
+        if path.is_file() and not {"logs", "benchmarks"} & set(path.parts)
+    }
 
 
 def setting(key: str, block: str) -> str:

@@ -236,3 +236,14 @@ def read_dataset(path: str | Path) -> "xr.Dataset":
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise _damaged(path, error) from error
     return dataset.drop_encoding()
+
+
+def read_attributes(path: str | Path) -> dict[str, Any]:
+    """The global attributes of a netCDF file, without its numbers; a damaged file gives a `DataError`."""
+    import h5netcdf
+
+    try:
+        with h5netcdf.File(path, "r") as opened:
+            return dict(opened.attrs)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _damaged(Path(path), error) from error

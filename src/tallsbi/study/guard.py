@@ -130,7 +130,7 @@ def prepare(root: Path, run: str) -> list[str]:
                 "another directory."
             )
         unlock(root)
-        notes.append("its lock is removed")
+        notes.append("the lock it left is removed")
     if not working and (count := sweep(root / "results" / run)):
         notes.append(f"{count} half-written files are removed")
     return notes
