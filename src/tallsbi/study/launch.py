@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -42,7 +43,13 @@ def words(text: str, name: str) -> list[str]:
 def settings(given: argparse.Namespace) -> list[str]:
     """The settings as Snakemake's --config takes them."""
     named = [f"{key}={getattr(given, key)}" for key in ("scale", "protocol") if getattr(given, key)]
-    return named + words(given.config, "CONFIG")
+    more = words(given.config, "CONFIG")
+    for word in more:
+        if not re.match(r"\w+=", word):
+            raise SystemExit(
+                f"CONFIG={given.config!r}: {word!r} is not of the form key=value; quote what holds spaces"
+            )
+    return named + more
 
 
 def run_of(given: argparse.Namespace, root: Path) -> str:
