@@ -5,6 +5,8 @@ Pieces of all three studies, from simulations to a table and figures, made twice
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from study import Study, clone, digests, setting
@@ -88,5 +90,19 @@ def test_results_are_the_same_bytes_but_for_times(runs):
 def test_files_said_to_hold_times_do(runs):
     first, second = map(digests, runs)
     timed = [path for path in first if is_timed(path.removeprefix("smoke/"))]
-    assert f"{TARGETS[1]}".removeprefix("results/") in timed
+    assert TARGETS[1].removeprefix("results/") in timed
     assert all(first[path] != second[path] for path in timed)
+
+
+def test_one_run_passes_the_verification_against_the_other(runs, tmp_path):
+    one, two = (clone(tmp_path / name, results_of=study) for name, study in zip("ab", runs, strict=True))
+    written = one.make("verify")
+    assert written.returncode == 0, written.stderr
+    shutil.copyfile(one.root / RUN / "manifest.json", two.root / RUN / "manifest.json")
+    checked = two.make("verify")
+    assert checked.returncode == 0, checked.stdout
+    assert "0 missing, 0 changed, 0 extra" in checked.stdout
+    (two.root / TARGETS[0]).write_text("method\n")
+    changed = two.make("verify")
+    assert changed.returncode != 0
+    assert f"changed  {TARGETS[0]}" in changed.stdout

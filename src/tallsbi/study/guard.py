@@ -33,6 +33,7 @@ HEADS = Path(".snakemake/heads")
 LOCKS = Path(".snakemake/locks")
 MARK = "TALLSBI_HEAD"
 PATIENCE = 10.0  # seconds a job has to end in order
+SLACK = 60.0  # seconds by which the start of a process may seem to differ
 
 
 class GuardError(RuntimeError):
@@ -72,24 +73,31 @@ class Head:
     @property
     def is_alive(self) -> bool:
         """Whether the process still exists; of another machine nothing is known, so it counts as alive."""
-        return not self.is_here or _started(self.pid) == self.started
+        return not self.is_here or _is_head(self.pid, self.started)
 
     def __str__(self) -> str:
         since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.started))
         return f"process {self.pid} on {self.host}, started {since}"
 
 
-def _started(pid: int) -> float | None:
-    with contextlib.suppress(psutil.Error):
+def _is_head(pid: int, started: float) -> bool:
+    try:
         process = psutil.Process(pid)
-        if process.status() != psutil.STATUS_ZOMBIE:
-            return round(process.create_time(), 2)
-    return None
+        # A clock that is set anew moves the time a process seems to have started, hence the second look.
+        same = abs(process.create_time() - started) < SLACK or _is_snakemake(process)
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _is_snakemake(process: psutil.Process) -> bool:
+    """Whether one of the words that name the program is Snakemake."""
+    return "snakemake" in [Path(word).name for word in process.cmdline()[:3]]
 
 
 def register(run: str, root: Path = Path()) -> None:
     """Records this process as the head of `run`, for the time it works; its jobs inherit the mark."""
-    head = Head(run, socket.gethostname(), os.getpid(), _started(os.getpid()))
+    head = Head(run, socket.gethostname(), os.getpid(), psutil.Process().create_time())
     files.write_json(asdict(head), root / head.file)
     os.environ[MARK] = head.token
 
@@ -209,7 +217,7 @@ def _unrecorded(root: Path) -> Iterator[psutil.Process]:
         if process.pid in mine or mark or _folder(process) != root.resolve():
             continue
         with contextlib.suppress(psutil.Error):
-            if "snakemake" in [Path(word).name for word in process.cmdline()[:3]]:
+            if _is_snakemake(process):
                 yield process
 
 
