@@ -39,8 +39,8 @@ JRNMM = "{simulations: 50, epochs: 2, training: {learning_rates: [0.0001]}}"
 METHODS = """
 GAUSS: {steps: 10, cov_samples: 20, cov_steps: 5}
 JAC: {steps: 10}
-LANGEVIN: {studies: [toy], steps: 5}
-DET_GEF: {studies: [toy], steps: 10}
+LANGEVIN: {studies: [extensions]}
+DET_GEF: {studies: [extensions]}
 TAMED: {studies: [extensions]}
 """
 RUN = "results/smoke"

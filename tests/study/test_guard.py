@@ -135,6 +135,12 @@ def test_jobs_of_a_dead_head_are_ended_and_no_other_process(tmp_path, sleeper, m
     assert elsewhere.poll() is None
 
 
+def test_jobs_of_a_working_head_stay_even_if_its_record_is_lost(tmp_path, sleeper):
+    job = sleeper(head_of(sleeper()).token)
+    assert guard.prepare(tmp_path, "smoke") == []
+    assert job.poll() is None
+
+
 def test_lock_of_a_snakemake_that_has_no_record_yet_is_respected(tmp_path, sleeper, unlocked):
     lock(tmp_path)
     process = sleeper(name="snakemake")

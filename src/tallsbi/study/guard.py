@@ -125,7 +125,7 @@ def prepare(root: Path, run: str) -> list[str]:
     for head in working:
         if head.run == run:
             raise Busy(_busy(head, root))
-    notes = _end_orphans(root, working)
+    notes = _end_orphans(root)
     for head in known:
         if head not in working:
             (root / head.file).unlink(missing_ok=True)
@@ -183,15 +183,10 @@ def _processes() -> Iterator[tuple[psutil.Process, str]]:
             continue
 
 
-def _end_orphans(root: Path, working: list[Head]) -> list[str]:
+def _end_orphans(root: Path) -> list[str]:
     """Ends the jobs in this directory whose head is dead: asked first, so that they can tidy up."""
-    alive, place, here = {head.token for head in working}, root.resolve(), socket.gethostname()
-    # A job submitted to another machine carries the mark of the machine it came from.
-    orphans = [
-        process
-        for process, mark in _processes()
-        if mark.startswith(f"{here}:") and mark not in alive and _folder(process) == place
-    ]
+    place = root.resolve()
+    orphans = [process for process, mark in _processes() if _is_orphan(mark) and _folder(process) == place]
     for process in orphans:
         with contextlib.suppress(psutil.Error):
             process.terminate()
@@ -201,6 +196,14 @@ def _end_orphans(root: Path, working: list[Head]) -> list[str]:
             process.kill()
     psutil.wait_procs(stubborn, timeout=PATIENCE)
     return [f"{len(orphans)} processes of a dead run are ended"] if orphans else []
+
+
+def _is_orphan(mark: str) -> bool:
+    """Whether a mark is that of a dead head of this machine; jobs submitted from another one are left alone."""
+    if not mark.startswith(f"{socket.gethostname()}:"):
+        return False
+    pid, started = mark.split(":")[1:]
+    return not _is_head(int(pid), float(started))
 
 
 def _folder(process: psutil.Process) -> Path | None:
