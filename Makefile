@@ -31,7 +31,10 @@ PINNED   := $(VENV)/.pinned-$(PINS)
 READY    := $(VENV)/.ready-$(PINS)
 
 PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
-SETTINGS := $(strip $(if $(SCALE),scale=$(SCALE)) $(if $(PROTOCOL),protocol=$(PROTOCOL)) $(CONFIG))
+
+# The shell gets these from its environment, in quotes: no value can become a command.
+export SCALE PROTOCOL CONFIG ARGS
+SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
 
 .PHONY: help
 help: ## list the targets
@@ -49,9 +52,12 @@ env: $(READY) ## build .venv from the pins in envs/
 
 .PHONY: results
 results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
-	$(if $(filter --config -C,$(ARGS)),$(error settings go in CONFIG='key=value ...', not in ARGS))
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores all $(ARGS) $(if $(SETTINGS),--config $(SETTINGS))
-	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(if $(SCALE),--scale $(SCALE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)))
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.study.launch $(SETTINGS) --args="$$ARGS"
+	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(SETTINGS))
+
+.PHONY: verify
+verify: $(READY) ## compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
+	@$(BIN)/python -m tallsbi.study.manifest verify $(SETTINGS)
 
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
@@ -70,7 +76,7 @@ slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root,
 
 .PHONY: bench
 bench: $(READY) ## time the hot loops against their bars (about two minutes)
-	@$(BIN)/python -m tallsbi.bench $(ARGS)
+	@$(BIN)/python -m tallsbi.bench $$ARGS
 
 .PHONY: plan
 plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
@@ -82,7 +88,7 @@ calibrate: $(READY) ## fit the cost model to the records of the runs under resul
 
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)
-	@$(BIN)/python -m tallsbi.references $(ARGS)
+	@$(BIN)/python -m tallsbi.references $$ARGS
 
 .PHONY: lint
 lint: $(READY) ## check style; changes nothing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-PARTS = ("Snakefile", "config.yaml", "workflow", "profiles", "src")
+PARTS = ("Snakefile", "Makefile", "config.yaml", "workflow", "profiles", "src")
 _RULE = re.compile(r"^(?:local)?rule (\w+):$")
 _OUTPUT = re.compile(r"^    output: (.*)$")
 
@@ -20,16 +21,28 @@ _OUTPUT = re.compile(r"^    output: (.*)$")
 class Study:
     root: Path
 
+    def environment(self) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MAKE"))}
+        return {**kept, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        environment.pop("PYTHONPATH", None)
+        return self._finish([sys.executable, "-m", "snakemake", *arguments], self.environment())
+
+    def make_command(self, target: str = "results", **variables: str) -> list[str]:
+        """`make` in this copy, with the interpreter of the tests in place of an environment of its own."""
+        given = {"READY": ".ready", "BIN": str(Path(sys.executable).parent), **variables}
+        return ["make", "-o", ".ready", target, *(f"{name}={value}" for name, value in given.items())]
+
+    def make_environment(self) -> dict[str, str]:
+        """The copy's package, as an environment built in it would have it."""
+        return {**self.environment(), "PYTHONPATH": str(self.root / "src")}
+
+    def make(self, target: str = "results", **variables: str) -> subprocess.CompletedProcess:
+        return self._finish(self.make_command(target, **variables), self.make_environment())
+
+    def _finish(self, command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-m", "snakemake", *arguments],
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, cwd=self.root, env=environment, capture_output=True, text=True, check=False
         )
 
     def run(self, *arguments: str) -> None:
@@ -81,6 +94,16 @@ def clone(target: Path, *, source: Path = REPOSITORY, results_of: Study | None =
         for part in ("results", ".snakemake"):
             shutil.copytree(results_of.root / part, target / part, symlinks=True)
     return Study(target)
+
+
+def digests(study: Study) -> dict[str, str]:
+    """Checksums of all results by path, without logs and benchmarks."""
+    results = study.root / "results"
+    return {
+        path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(results.rglob("*"))
+        if path.is_file() and not {"logs", "benchmarks"} & set(path.parts)
+    }
 
 
 def setting(key: str, block: str) -> str:

@@ -36,6 +36,55 @@ def dataset() -> xr.Dataset:
     )
 
 
+_WRITERS = {
+    "c.nc": "import xarray as xr; files.write_dataset(xr.Dataset({'x': ('i', np.zeros(40_000))}), path)",
+    "c.csv": "import pandas as pd; files.write_csv(pd.DataFrame({'x': np.zeros(40_000)}), path)",
+    "c.json": "files.write_json(list(range(40_000)), path)",
+    "c.txt": "files.write_text('x' * 200_000, path)",
+    "c.safetensors": "import torch; write_tensors({'x': torch.zeros(40_000)}, {}, path)",
+}
+
+
+@pytest.mark.parametrize("name", _WRITERS)
+def test_no_room_is_said_with_the_path_and_leaves_the_old_file(tmp_path, name):
+    """A limit on the size of files stands for a full disk: the write fails half way, in the library that does it."""
+    path = tmp_path / name
+    path.write_text("old")
+    program = f"""
+import resource, sys
+import numpy as np
+from tallsbi.study import files
+from tallsbi.study.tensors import write_tensors
+path = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))
+{_WRITERS[name]}
+"""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1, done.stderr
+    assert "File too large" in last
+    assert "make room" in last
+    assert str(path) in last
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_names_of_temporary_files_are_known_and_no_others(tmp_path):
+    for name in ("a.nc", "a.tar.gz", "noise~0.01", "b"):
+        with files.atomic_path(tmp_path / name) as temporary:
+            assert files.is_temporary(temporary)
+            temporary.write_text("x")
+    for name in ("a.nc", ".gitkeep", ".a.nc", ".hidden.12-abcd.nc", "a.12-0123abcd.nc"):
+        assert not files.is_temporary(tmp_path / name)
+
+
 # Atomic replacement ---------------------------------------------------------------------------------------
 
 
@@ -95,19 +144,6 @@ def test_full_disk_in_the_middle_of_a_table_leaves_nothing(tmp_path, monkeypatch
     monkeypatch.setattr(pd.DataFrame, "to_csv", half)
     with pytest.raises(OSError, match="No space left"):
         files.write_csv(pd.DataFrame({"a": [1]}), tmp_path / "c.csv")
-    assert os.listdir(tmp_path) == []
-
-
-def test_full_disk_in_the_middle_of_a_dataset_leaves_nothing(tmp_path, monkeypatch, dataset):
-    write = xr.Dataset.to_netcdf
-
-    def half(self, path, **options):
-        write(self, path, **options)
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", half)
-    with pytest.raises(OSError, match="No space left"):
-        files.write_dataset(dataset, tmp_path / "c.nc")
     assert os.listdir(tmp_path) == []
 
 
@@ -297,6 +333,16 @@ def test_truncated_dataset_is_named(tmp_path, dataset, keep):
     files.write_dataset(dataset, path)
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(DataError, match=r"d\.nc.*delete it and rerun"):
+        files.read_dataset(path)
+
+
+def test_changed_numbers_of_a_dataset_are_noticed(tmp_path, dataset):
+    path = tmp_path / "c.nc"
+    files.write_dataset(dataset, path)
+    content, number = path.read_bytes(), dataset.samples.values[7, 1].tobytes()
+    assert content.count(number) == 1
+    path.write_bytes(content.replace(number, np.float64(0.25).tobytes()))
+    with pytest.raises(DataError, match=r"c\.nc is damaged .*delete it and rerun"):
         files.read_dataset(path)
 
 

@@ -1,6 +1,7 @@
 """A job sets up its process and writes its products with provenance."""
 
 import dataclasses
+import hashlib
 import json
 import logging
 import os
@@ -79,7 +80,17 @@ def test_table_is_written_with_a_sidecar(tmp_path):
     frame = pd.DataFrame({"b": [0.1], "a": ["x"]})
     started.write(frame, output=1)
     pd.testing.assert_frame_equal(files.read_csv(tmp_path / "out" / "b.csv"), frame)
-    assert files.read_json(tmp_path / "out" / "b.csv.meta.json") == started.provenance()
+    checksum = hashlib.sha256((tmp_path / "out" / "b.csv").read_bytes()).hexdigest()
+    record = files.read_json(tmp_path / "out" / "b.csv.meta.json")
+    assert record == {**started.provenance(), "sha256": checksum}
+
+
+def test_table_that_lost_its_last_lines_is_noticed(tmp_path):
+    job.start(namespace(tmp_path)).write(pd.DataFrame({"a": [1, 2, 3]}), output=1)
+    path = tmp_path / "out" / "b.csv"
+    path.write_text("a\n1\n2\n")
+    with pytest.raises(files.DataError, match=r"b\.csv is damaged .*delete it and rerun"):
+        files.read_csv(path)
 
 
 def test_table_never_appears_without_its_sidecar(tmp_path, monkeypatch):

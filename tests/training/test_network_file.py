@@ -11,6 +11,7 @@ from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork, read_network, sidecar, write_network
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.study.files import DataError
+from tallsbi.study.tensors import read_tensors, write_tensors
 from tallsbi.training.gradient import flatten
 
 
@@ -62,14 +63,29 @@ def test_a_cut_file_is_damaged(tmp_path):
             read_network(path)
 
 
-def test_weights_of_another_architecture_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (rb"\"hidden\": [8, 8]", rb"\"hidden\": [8, 9]"),
+        (saved().validation_losses.numpy().tobytes()[:8], bytes(range(8))),
+    ],
+)
+def test_a_changed_header_or_number_is_noticed(tmp_path, old, new):
     path = tmp_path / "net.safetensors"
     write_network(saved(), path)
     content = path.read_bytes()
-    changed = content.replace(rb"\"hidden\":[8,8]", rb"\"hidden\":[8,9]")
-    changed = changed.replace(rb"\"hidden\": [8, 8]", rb"\"hidden\": [8, 9]")
-    assert changed != content
-    path.write_bytes(changed)
+    assert content.count(old) == 1
+    path.write_bytes(content.replace(old, new))
+    with pytest.raises(DataError, match=r"net\.safetensors is damaged .*has changed.*delete it and rerun"):
+        read_network(path)
+
+
+def test_weights_of_another_architecture_are_refused(tmp_path):
+    path = tmp_path / "net.safetensors"
+    write_network(saved(), path)
+    tensors, description = read_tensors(path)
+    description["architecture"]["hidden"] = [8, 9]
+    write_tensors(tensors, description, path)
     with pytest.raises(DataError, match="does not describe a network"):
         read_network(path)
 

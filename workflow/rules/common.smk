@@ -3,7 +3,7 @@
 import re
 
 from tallsbi.algorithms import base_name, module_of
-from tallsbi.study import provenance
+from tallsbi.study import guard, provenance
 from tallsbi.study.config import load_or_exit, run_name
 from tallsbi.study.fingerprint import fingerprint
 from tallsbi.tasks import label_of
@@ -16,6 +16,19 @@ BENCHMARKS = f"{RESULTS}/benchmarks"
 # Threads of a job that measures times with one thread: on one machine all cores, so that nothing runs beside it;
 # on a cluster one, which the scheduler keeps for it. (Inside a cluster job Snakemake counts the node's cores.)
 ALONE = 1 if workflow.remote_exec else workflow._cores or 1
+
+
+# Who works here, so that the next `make results` can tell a working run from a killed one.
+onstart:
+    guard.register(run_name(CFG))
+
+
+onsuccess:
+    guard.release()
+
+
+onerror:
+    guard.release()
 
 
 def pick(*keys):

@@ -7,6 +7,7 @@ job = start(snakemake)  # noqa: F821
 import shutil  # noqa: E402
 
 from tallsbi.study.files import atomic_path, write_json  # noqa: E402
+from tallsbi.study.tensors import read_tensors  # noqa: E402
 from tallsbi.training.select import Candidate, select_published, select_stated  # noqa: E402
 
 task, settings = snakemake.params.task, job.settings  # noqa: F821
@@ -25,6 +26,7 @@ if len(picked) != 1:
         f"{task}: the choice {choice} is not among the trained networks {settings['candidates']}; add it to "
         "the learning rates and batch sizes that are trained."
     )
+read_tensors(picked[0], "np")  # a damaged file is noticed here, where its name is known, and not passed on
 write_json(choice, job.output("choice"))
 with atomic_path(job.output("network")) as temporary:
     shutil.copyfile(picked[0], temporary)

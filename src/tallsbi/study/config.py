@@ -360,6 +360,11 @@ def load_or_exit(config: Mapping, root: Path | str) -> dict:
         sys.exit(1)
 
 
+def is_run_name(name: str) -> bool:
+    """Whether the name is a plain one, as the schema wants it: no way out of results/."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
+
+
 def run_name(config: Mapping) -> str:
     """The directory under results/: `run` if given, else the scale, and the protocol unless published."""
     if config.get("run"):

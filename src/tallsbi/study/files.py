@@ -6,9 +6,12 @@ arrays are imported by the functions that need them.
 """
 
 import csv
+import errno
+import hashlib
 import io
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+
+# How a file system says that there is no room: the disk, the user's share of it, the largest file allowed.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_LARGEST_CHUNK = 2**32  # bytes, the most that HDF5 allows
+_TEMPORARY = re.compile(r"\..+\.\d+-[0-9a-f]{8}(\.\w+)?")
 
 
 class DataError(ValueError):
@@ -42,8 +51,26 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
         os.replace(temporary, path)
+    except Exception as error:
+        reason = no_room(error)
+        if reason is None:
+            raise
+        text = f"{os.strerror(reason)}: nothing was written; make room or raise the limit, and rerun"
+        raise OSError(reason, text, str(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def no_room(error: Exception) -> int | None:
+    """The error number if a write failed for want of room; some libraries only put it into their message."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno if error.errno in _NO_ROOM else None
+    return next((number for number in _NO_ROOM if os.strerror(number) in str(error)), None)
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether the name is one that `atomic_path` gives: of a file that was never finished, if nobody writes it."""
+    return _TEMPORARY.fullmatch(path.name) is not None
 
 
 def write_text(text: str, path: str | Path) -> None:
@@ -85,23 +112,44 @@ def read_json(path: str | Path) -> Any:
         raise _damaged(path, error) from error
 
 
+_TABLE = {"index": False, "lineterminator": "\n", "encoding": "utf-8"}
+
+
 def write_csv(frame: "pd.DataFrame", path: str | Path) -> None:
     """Writes a table without its index; numbers are written so that `read_csv` gives them back exactly."""
     with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+        frame.to_csv(temporary, **_TABLE)
+
+
+def table_text(frame: "pd.DataFrame") -> str:
+    """What `write_csv` writes."""
+    return frame.to_csv(None, **_TABLE)
+
+
+def sidecar_path(path: str | Path) -> Path:
+    """Where the record of a file without attributes lies: ``table.csv`` has ``table.csv.meta.json``."""
+    path = Path(path)
+    return path.with_name(f"{path.name}.meta.json")
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_csv(path: str | Path) -> "pd.DataFrame":
     """Reads a table; an empty, truncated or ragged file gives a `DataError`.
 
-    Empty fields are missing values; words such as "NA" or "None" stay words.
+    So does one that is not what the record beside it says, if there is one. Empty fields are missing values;
+    words such as "NA" or "None" stay words.
     """
     import pandas as pd
 
     path = Path(path)
     try:
-        text = path.read_bytes().decode("utf-8")
+        content = path.read_bytes()
+        text = content.decode("utf-8")
         _check_table(text)
+        _check_record(path, content)
         return pd.read_csv(
             io.StringIO(text),
             index_col=False,
@@ -110,6 +158,15 @@ def read_csv(path: str | Path) -> "pd.DataFrame":
         )
     except (ValueError, csv.Error) as error:
         raise _damaged(path, error) from error
+
+
+def _check_record(path: Path, content: bytes) -> None:
+    # A table cut between two lines is a table too.
+    record = sidecar_path(path)
+    if record.exists():
+        expected = read_json(record).get("sha256")
+        if expected is not None and digest(content) != expected:
+            raise ValueError(f"it is not the content recorded in {record.name}")
 
 
 def _check_table(text: str) -> None:
@@ -128,7 +185,7 @@ def _check_table(text: str) -> None:
 
 
 def write_dataset(dataset: "xr.Dataset", path: str | Path) -> None:
-    """Writes a dataset as netCDF 4, uncompressed: equal datasets give equal bytes.
+    """Writes a dataset as netCDF 4, uncompressed, with checksums: equal datasets give equal bytes.
 
     Attributes that netCDF cannot hold (booleans, None, mappings, nested lists) are stored as JSON text.
     """
@@ -137,8 +194,16 @@ def write_dataset(dataset: "xr.Dataset", path: str | Path) -> None:
     plain.attrs = _safe_attributes(dataset.attrs)
     for name in plain.variables:
         plain[name].attrs = _safe_attributes(dataset[name].attrs)
+    # Checksums are kept by chunk. The whole of a variable is one, since variables are read whole.
+    checked = {
+        name: {"fletcher32": True, "chunksizes": variable.shape}
+        for name, variable in plain.variables.items()
+        if variable.dtype.kind in "iufb" and variable.ndim > 0 and 0 < variable.nbytes < _LARGEST_CHUNK
+    }
+    # By way of memory: HDF5 can crash the process when a disk is full.
+    content = plain.to_netcdf(format="NETCDF4", engine="h5netcdf", encoding=checked)
     with atomic_path(path) as temporary:
-        plain.to_netcdf(temporary, format="NETCDF4", engine="h5netcdf")
+        temporary.write_bytes(content)
 
 
 def _safe_attributes(attributes: dict[Any, Any]) -> dict[Any, Any]:
@@ -171,3 +236,14 @@ def read_dataset(path: str | Path) -> "xr.Dataset":
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise _damaged(path, error) from error
     return dataset.drop_encoding()
+
+
+def read_attributes(path: str | Path) -> dict[str, Any]:
+    """The global attributes of a netCDF file, without its numbers; a damaged file gives a `DataError`."""
+    import h5netcdf
+
+    try:
+        with h5netcdf.File(path, "r") as opened:
+            return dict(opened.attrs)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _damaged(Path(path), error) from error

@@ -89,7 +89,7 @@ class Job:
         """Writes a product with its provenance, to the output of the given position or name.
 
         A dataset becomes netCDF and a figure what the suffix says, both with the record inside. A data
-        frame becomes CSV and text stays text, with the record in a file next to it.
+        frame becomes CSV and text stays text, with the record and a checksum in a file next to it.
         """
         path = self.output(output)
         record = self.provenance()
@@ -98,13 +98,11 @@ class Job:
         elif _is_a(product, "matplotlib.figure", "Figure"):
             with files.atomic_path(path) as temporary:
                 product.savefig(temporary, metadata=provenance.figure_metadata(record, path.suffix[1:]))
-        elif _is_a(product, "pandas", "DataFrame"):
+        elif isinstance(product, str) or _is_a(product, "pandas", "DataFrame"):
+            text = product if isinstance(product, str) else files.table_text(product)
             # The record comes first, so that a finished table is never without one.
-            provenance.write_sidecar(path, record)
-            files.write_csv(product, path)
-        elif isinstance(product, str):
-            provenance.write_sidecar(path, record)
-            files.write_text(product, path)
+            provenance.write_sidecar(path, {**record, "sha256": files.digest(text.encode())})
+            files.write_text(text, path)
         else:
             raise TypeError(
                 f"rule {self.rule}: cannot write a {type(product).__name__} to {path}: "

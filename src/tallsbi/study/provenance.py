@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallsbi import __version__
-from tallsbi.study.files import canonical_json, write_json
+from tallsbi.study.files import canonical_json, sidecar_path, write_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,12 +58,6 @@ def record(
 def attach(dataset: "xr.Dataset", provenance: Mapping[str, str]) -> "xr.Dataset":
     """The dataset with the record among its global attributes; the given one stays as it is."""
     return dataset.assign_attrs(provenance)
-
-
-def sidecar_path(path: str | Path) -> Path:
-    """Where the record of a file without attributes lies: ``table.csv`` has ``table.csv.meta.json``."""
-    path = Path(path)
-    return path.with_name(f"{path.name}.meta.json")
 
 
 def write_sidecar(path: str | Path, provenance: Mapping[str, str]) -> Path:

@@ -1,7 +1,8 @@
 """Tensors with a JSON header in one safetensors file.
 
-The header lies in the file's own metadata, so that numbers and description cannot come apart. Reading does
-not need torch: whoever wants the numbers in numpy only is spared its import.
+The header lies in the file's own metadata, so that numbers and description cannot come apart, and with it
+checksums of both, which the format itself lacks. Reading does not need torch: whoever wants the numbers in numpy
+only is spared its import.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ def write_tensors(tensors: Mapping[str, Tensor], header: Any, path: str | Path) 
     from safetensors.torch import save_file
 
     plain = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    digests = {name: files.digest(_bytes(tensor)) for name, tensor in plain.items()}
+    described = {"header": header, "digest": _digest(header), "digests": digests}
     with files.atomic_path(path) as temporary:
         # One key only: the format keeps no order among several.
-        save_file(plain, temporary, metadata={_HEADER: files.canonical_json(header)})
+        save_file(plain, temporary, metadata={_HEADER: files.canonical_json(described)})
 
 
 def read_tensors(
@@ -40,10 +43,25 @@ def read_tensors(
 
     try:
         with safe_open(path, framework=framework) as opened:
+            described = json.loads(opened.metadata()[_HEADER])
+            if _digest(described["header"]) != described["digest"]:
+                raise ValueError("its header has changed")
             chosen = [name for name in opened.keys() if names is None or name in names]  # noqa: SIM118
             # Copies: what the library hands out may lie in the mapped file.
             copied = "clone" if framework == "pt" else "copy"
             tensors = {name: getattr(opened.get_tensor(name), copied)() for name in chosen}
-            return tensors, json.loads(opened.metadata()[_HEADER])
+        for name, tensor in tensors.items():
+            if files.digest(_bytes(tensor)) != described["digests"][name]:
+                raise ValueError(f"the content of {name} has changed")
+        return tensors, described["header"]
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise files.DataError(f"{path} is damaged ({error}): delete it and rerun") from error
+
+
+def _digest(header: Any) -> str:
+    return files.digest(files.canonical_json(header).encode())
+
+
+def _bytes(tensor: Any) -> bytes:
+    """Of a torch tensor or of a numpy array."""
+    return (tensor.numpy() if hasattr(tensor, "numpy") else tensor).tobytes()

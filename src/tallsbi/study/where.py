@@ -1,20 +1,17 @@
 """Say where a finished run has put its tables and figures.
 
-    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--run NAME]
+    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--config 'KEY=VALUE ...']
 
 What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
-from tallsbi.study.config import run_name
+from tallsbi.study.launch import options, run_of
 
 
 def artifacts(folder: Path) -> set[str]:
@@ -37,15 +34,8 @@ def describe(run: Path, shown: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tallsbi.study.where", description=__doc__.splitlines()[0]
-    )
-    for name in ("scale", "protocol", "run"):
-        parser.add_argument(f"--{name}", help="default: from config.yaml")
-    given = {key: value for key, value in vars(parser.parse_args(arguments)).items() if value}
-    root = root or Path.cwd()
-    config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
-    shown = Path("results") / run_name(config | given)
+    given, root = options(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
+    shown = Path("results") / run_of(given, root)
     lines = describe(root / shown, shown)
     if not lines:
         print(f"{shown} has no tables or figures yet", file=sys.stderr)

@@ -1,13 +1,12 @@
 """Checkpoints: a training that is killed goes on where it was, and ends with the same bytes.
 
 A checkpoint is one file with all tensors and counters, replaced in one move, so there is always a whole one
-or none. It carries the name of its training (`training`: settings, seed, data, versions) and a digest of its
-content; one that belongs to another training, or is damaged, is not used.
+or none. It carries the name of its training (`training`: settings, seed, data, versions); one that belongs to
+another training, or is damaged, is not used.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ class State:
 
 def save(folder: Path, training: str, state: State) -> None:
     """Replaces the checkpoint. A full disk costs the checkpoint, not the training."""
-    header = {"training": training, "counters": dict(state.counters), "digest": _digest(state)}
+    header = {"training": training, "counters": dict(state.counters)}
     try:
         write_tensors(state.tensors, header, folder / FILE)
     except OSError as error:
@@ -51,8 +50,6 @@ def load(folder: Path, training: str) -> State | None:
         if header["training"] != training:
             _log.warning("%s belongs to a training with other settings or data; starting anew", path)
             return None
-        if header["digest"] != _digest(state):
-            raise files.DataError(f"{path} is damaged (its content has changed)")
     except (files.DataError, KeyError, TypeError, OSError) as error:
         _log.warning("checkpoint not usable (%s); starting anew", error)
         return None
@@ -62,12 +59,3 @@ def load(folder: Path, training: str) -> State | None:
 def discard(folder: Path) -> None:
     """Removes the checkpoint, once the result is safely written."""
     (folder / FILE).unlink(missing_ok=True)
-
-
-def _digest(state: State) -> str:
-    digest = hashlib.sha256(files.canonical_json(dict(state.counters)).encode())
-    for name in sorted(state.tensors):
-        tensor = state.tensors[name].detach().cpu().contiguous()
-        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
-        digest.update(tensor.numpy().tobytes())
-    return digest.hexdigest()

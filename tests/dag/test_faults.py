@@ -1,0 +1,265 @@
+"""Kills, a second run, a full disk, damaged inputs, a read-only place: the same command again gives the same bytes.
+
+One task with a small network, from simulation to samples. Moments are drawn from a seed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import psutil
+import pytest
+
+from study import Study, clone, digests, setting
+from tallsbi.study import files, guard
+
+pytestmark = pytest.mark.dag
+
+SIZES = """
+tasks: [gaussian_linear]
+extra_tasks: []
+sets: 1
+n_obs: [1, 2]
+n_train: [200]
+simulations: 2000
+observations: 4
+epochs: 150
+samples: 30
+max_steps: 10
+training: {learning_rates: [0.0001], batch_sizes: [256]}
+"""
+METHODS = "GAUSS: {cov_samples: 20, cov_steps: 5}"
+FOLDER = "results/smoke/sbibm/gaussian_linear"
+SIMULATIONS, NETWORK = (
+    f"{FOLDER}/simulations.nc",
+    f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/network.safetensors",
+)
+SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS.nc"
+CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS))
+MOMENTS = random.Random(2026)
+LIMIT = 120  # seconds any wait may take before the test fails
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Study:
+    """The run that nothing disturbs."""
+    study = clone(tmp_path_factory.mktemp("undisturbed") / "study")
+    study.run(SAMPLES, "--config", *CONFIG)
+    return study
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    return clone(tmp_path / "study")
+
+
+def same_bytes(study: Study, finished: Study) -> bool:
+    """Whether all that the undisturbed run has made is there, with equal bytes, and nothing half written."""
+    left = [path for path in study.root.glob("results/**/.*") if files.is_temporary(path)]
+    return not left and digests(study) == digests(finished)
+
+
+class Run:
+    """`make results`, in the background."""
+
+    def __init__(self, study: Study, target: str = SAMPLES):
+        self.study = study
+        self.output = study.root.parent / f"output-{time.monotonic_ns()}"
+        command = study.make_command(CONFIG=shlex.join(CONFIG), ARGS=target)
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                command,
+                cwd=study.root,
+                env=study.make_environment(),
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+
+    def wait(self) -> str:
+        """All it has said, when it has ended."""
+        self.process.wait(LIMIT)
+        return self.output.read_text()
+
+    def until(self, found, what: str):
+        """Waits until `found()` gives something."""
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            if result := found():
+                return result
+            assert self.process.poll() is None, f"ended before {what}:\n{self.output.read_text()[-3000:]}"
+            time.sleep(0.02)
+        raise AssertionError(f"no {what} within {LIMIT} seconds")
+
+    def head(self) -> psutil.Process:
+        alive = lambda: [head for head in guard.heads(self.study.root) if head.is_alive]  # noqa: E731
+        return psutil.Process(self.until(alive, "head")[0].pid)
+
+    def job(self, script: str) -> psutil.Process:
+        """The process that runs a script of the workflow."""
+        return self.until(lambda: next(jobs_of(self.study, script), None), script)
+
+
+def jobs_of(study: Study, script: str = ""):
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if process.cwd() == str(study.root) and any(
+                ".snakemake/scripts/" in word and script in word for word in words
+            ):
+                yield process
+        except (psutil.Error, OSError):
+            continue
+
+
+def pause(longest: float) -> None:
+    time.sleep(MOMENTS.uniform(0, longest))
+
+
+def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
+    """Five kills in turn, each followed by the same command; the last one finishes."""
+    first = Run(study)
+    first.job("train_network")
+    pause(1.5)
+    first.head().kill()
+    first.process.wait(LIMIT)
+    assert any((study.root / ".snakemake/locks").iterdir())
+
+    second = Run(study)
+    orphan_free = second.head()  # the new head works: by then no job of the old one may be left
+    assert not [job for job in jobs_of(study) if orphan_free.pid not in [p.pid for p in job.parents()]]
+    second.job("train_network").send_signal(signal.SIGKILL)
+    text = second.wait()
+    assert "did not end in order" in text
+    assert "the lock it left is removed" in text
+    assert "rule train_network" in text
+    assert not (study.root / NETWORK).exists()
+
+    third = Run(study)
+    sampler = third.job("sample_task")
+    pause(1.5)
+    sampler.kill()
+    third.wait()
+    assert not (study.root / SAMPLES).exists()
+
+    for _ in range(2):
+        moment = Run(study)
+        head = moment.head()
+        pause(4)
+        head.kill()
+        moment.process.wait(LIMIT)
+
+    text = Run(study).wait()
+    assert same_bytes(study, finished), text[-3000:]
+    assert study.planned(SAMPLES, "--config", *CONFIG) == {}
+    assert not list(jobs_of(study))
+    assert guard.heads(study.root) == []
+
+
+def test_second_run_is_refused_and_the_first_is_unharmed(study, finished):
+    first = Run(study)
+    head = first.head()
+    again = study.make(CONFIG=shlex.join(CONFIG), ARGS=SAMPLES)
+    assert again.returncode != 0
+    assert f"Another run works on results/smoke: process {head.pid} on " in again.stderr
+    assert "Wait for it to end, or use another directory" in again.stderr
+    plain = study.snakemake("--cores", "1", SAMPLES, "--config", *CONFIG)
+    assert plain.returncode != 0
+    assert "Directory cannot be locked" in plain.stdout + plain.stderr
+    assert head.is_running()
+    text = first.wait()
+    assert same_bytes(study, finished), text[-3000:]
+
+
+# Places that cannot be written to
+
+
+@contextmanager
+def mounted(folder: Path, options: str):
+    """A small file system in memory at `folder`; needs the rights to mount one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if os.name != "posix" or os.geteuid() != 0:
+        pytest.skip("only root can mount a file system")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_full_disk_is_said_and_the_rerun_with_room_finishes(study, finished):
+    with mounted(study.root / "results", "size=96k"):
+        full = study.snakemake("--cores", "1", SIMULATIONS, "--config", *CONFIG)
+        text = full.stdout + full.stderr
+        assert full.returncode != 0
+        assert "No space left on device: nothing was written; make room" in text
+        assert SIMULATIONS in text
+        assert not list((study.root / FOLDER).glob("*.nc"))
+        assert not list((study.root / FOLDER).glob(".*"))
+        subprocess.run(["mount", "-o", "remount,size=64m", str(study.root / "results")], check=True)
+        study.run(SIMULATIONS, "--config", *CONFIG)
+        assert (study.root / SIMULATIONS).read_bytes() == (finished.root / SIMULATIONS).read_bytes()
+
+
+@pytest.mark.parametrize("folder", ["results", ".snakemake"])
+def test_read_only_place_is_said_before_any_job(study, folder):
+    with mounted(study.root / folder, "ro"):
+        done = study.make(CONFIG=shlex.join(CONFIG), ARGS=SAMPLES)
+    text = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert f"Cannot write to {study.root / folder}" in text
+    assert "Read-only file system" in text
+    assert "rule " not in text
+    assert "Traceback" not in text
+
+
+# Damaged inputs: every reader names the file and the remedy. tests/test_security.py holds that there are no others.
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size * 2 // 3)
+
+
+def overwrite(path: Path) -> None:
+    """Changes one of the numbers."""
+    content = bytearray(path.read_bytes())
+    place = len(content) - 8  # safetensors files end with them
+    if path.suffix == ".nc":
+        with h5py.File(path) as opened:
+            place = opened["x"].id.get_chunk_info(0).byte_offset
+    content[place] ^= 255
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "damage", "target"),
+    [
+        (SIMULATIONS, cut, NETWORK),
+        (NETWORK, overwrite, f"{FOLDER}/n_train~200/network.safetensors"),
+        (f"{FOLDER}/observations.nc", overwrite, SAMPLES),
+    ],
+)
+def test_damaged_input_is_named_and_its_remedy_works(finished, tmp_path, damaged, damage, target):
+    study = clone(tmp_path / "study", results_of=finished)
+    path = study.root / damaged
+    damage(path)
+    done = study.snakemake("--cores", "1", target, "--config", *CONFIG)
+    text = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert f"DataError: {damaged} is damaged" in text
+    assert "delete it and rerun" in text
+    if target == SAMPLES:
+        path.unlink()
+        study.run(target, "--config", *CONFIG)
+        assert same_bytes(study, finished)
