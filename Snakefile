@@ -21,6 +21,7 @@ include: "workflow/rules/sets.smk"
 include: "workflow/rules/extensions.smk"
 include: "workflow/rules/jrnmm.smk"
 include: "workflow/rules/artifacts.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -28,6 +29,7 @@ rule all:
     input:
         table_paths(),
         figure_paths(),
+        REPORT,
 
 
 # Parts of it.

@@ -1,0 +1,50 @@
+"""The report page of the run: every table and figure, the claims, and what it took."""
+
+REPORT = f"{RESULTS}/report/index.html"
+# What the page reads beside the run's own files; as code, so that a new file time alone reruns nothing.
+REPORT_FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in (
+        "src/tallsbi/report/templates/*",
+        "workflow/report/*",
+        "workflow/protocols/*.yaml",
+        "workflow/schemas/config.schema.yaml",
+    )
+    for path in ROOT.glob(pattern)
+)
+
+
+rule make_report:
+    input:
+        tables=table_paths(),
+        figures=figure_paths(),
+    output:
+        REPORT,
+    log:
+        f"{LOGS}/report.log",
+    params:
+        code=code("make_report", *REPORT_FILES),
+        config=CFG,
+        figures={
+            name: (f"tallsbi.figures.{name}", sorted(set(data.values())))
+            for name, (data, _) in FIGURES.items()
+        },
+        tables={
+            name: (f"tallsbi.tables.{module}", sorted(set(data.values())))
+            for name, (module, _, data, _) in TABLES.items()
+        },
+        versions=versions(
+            "jax",
+            "matplotlib",
+            "numba",
+            "numpy",
+            "numpyro",
+            "pandas",
+            "POT",
+            "scikit-learn",
+            "scipy",
+            "snakemake",
+            "torch",
+        ),
+    script:
+        "../scripts/make_report.py"

@@ -1,0 +1,29 @@
+"""Makes the report page of a run."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from pathlib import Path  # noqa: E402
+
+from tallsbi.report.gather import Origin, Sources, gather  # noqa: E402
+from tallsbi.report.render import to_html  # noqa: E402
+
+
+def origins(made):
+    """Paths of a rule count from the working directory, those of the page from where it lies."""
+    return {
+        name: Origin(module, tuple(str(Path(path).resolve()) for path in data))
+        for name, (module, data) in made.items()
+    }
+
+
+page_path = job.output().resolve()
+page = gather(
+    Sources(root=Path(snakemake.scriptdir).parents[1], run=page_path.parents[1], page=page_path),  # noqa: F821
+    origins(snakemake.params.figures),  # noqa: F821
+    origins(snakemake.params.tables),  # noqa: F821
+    job.settings,
+    snakemake.params.versions,  # noqa: F821
+)
+job.write(to_html(page))
