@@ -36,7 +36,7 @@ SETTINGS := $(strip $(if $(SCALE),scale=$(SCALE)) $(if $(PROTOCOL),protocol=$(PR
 .PHONY: help
 help: ## list the targets
 	@echo "Targets:"
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 	@echo "Variables:"
 	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
 	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
@@ -56,6 +56,23 @@ results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
 	@$(MAKE) --no-print-directory results SCALE=paper
+
+# Snakemake with the settings of this call, and where the run they describe lies.
+SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
+WITH      := $(if $(SETTINGS),--config $(SETTINGS))
+WHERE     := $(if $(SCALE),--scale $(SCALE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) \
+  $(patsubst run=%,--run %,$(filter run=%,$(CONFIG)))
+RUN        = $$($(BIN)/python -m tallsbi.study.where $(WHERE) --directory)
+
+.PHONY: report
+report: $(READY) ## make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
+	@$(SNAKEMAKE) --cores all make_report $(ARGS) $(WITH)
+	@$(BIN)/python -m tallsbi.study.where $(WHERE)
+
+.PHONY: snakemake-report
+snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a zip with its statistics (SCALE, PROTOCOL, CONFIG)
+	@run=$(RUN); $(SNAKEMAKE) --cores 1 --report "$$run/snakemake-report.zip" $(ARGS) $(WITH); \
+	echo "Report: $$run/snakemake-report.zip"
 
 .PHONY: test
 test: $(READY) ## run the tests

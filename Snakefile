@@ -13,6 +13,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.e
 configfile: ROOT / "config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/toy.smk"
 include: "workflow/rules/sbibm.smk"

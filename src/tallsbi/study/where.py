@@ -1,8 +1,9 @@
 """Say where a finished run has put its tables and figures.
 
-    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--run NAME]
+    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--run NAME] [--directory]
 
-What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures.
+What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures. `--directory`:
+print the directory of the run alone, whether it is there or not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 import yaml
 
 from tallsbi.study.config import run_name
+
+REPORTS = ("report/index.html", "snakemake-report.zip")  # our page, and the one Snakemake makes
 
 
 def artifacts(folder: Path) -> set[str]:
@@ -31,7 +34,7 @@ def describe(run: Path, shown: Path) -> list[str]:
         if count:
             noun = kind if count > 1 else kind[:-1]
             rows.append((kind.capitalize(), str(shown / kind), f"({count} {noun})"))
-    rows += [("Report", str(shown / path.name), "") for path in sorted(run.glob("report*"))]
+    rows += [("Report", str(shown / name), "") for name in REPORTS if (run / name).is_file()]
     width = max((len(place) for _, place, _ in rows), default=0)
     return [f"{title:<8} {place:<{width}}   {note}".rstrip() for title, place, note in rows]
 
@@ -42,10 +45,15 @@ def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> in
     )
     for name in ("scale", "protocol", "run"):
         parser.add_argument(f"--{name}", help="default: from config.yaml")
+    parser.add_argument("--directory", action="store_true", help="print the directory of the run alone")
     given = {key: value for key, value in vars(parser.parse_args(arguments)).items() if value}
+    alone = given.pop("directory", False)
     root = root or Path.cwd()
     config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
     shown = Path("results") / run_name(config | given)
+    if alone:
+        print(shown)
+        return 0
     lines = describe(root / shown, shown)
     if not lines:
         print(f"{shown} has no tables or figures yet", file=sys.stderr)

@@ -41,8 +41,8 @@
     const sign = direction === "ascending" ? 1 : -1;
     const keyed = all("tbody tr", table).map((row) => [row.cells[column].textContent.trim(), row]);
     keyed.sort(([a], [b]) => {
-      const missing = EMPTY.includes(a) - EMPTY.includes(b);
-      return missing || sign * order(a, b);
+      const [x, y] = [EMPTY.includes(a), EMPTY.includes(b)];
+      return x || y ? x - y : sign * order(a, b);
     });
     table.tBodies[0].append(...keyed.map(([, row]) => row));
   };
