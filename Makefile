@@ -74,6 +74,10 @@ snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a z
 	@run=$(RUN); $(SNAKEMAKE) --cores 1 --report "$$run/snakemake-report.zip" $(ARGS) $(WITH); \
 	echo "Report: $$run/snakemake-report.zip"
 
+.PHONY: gallery
+gallery: $(READY) ## rewrite docs/gallery from a finished run (SCALE, by default laptop)
+	@$(BIN)/python -m tallsbi.report.gallery $(WHERE)
+
 .PHONY: test
 test: $(READY) ## run the tests
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile

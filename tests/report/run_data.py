@@ -11,8 +11,9 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from tallsbi.report.gather import Origin, Sources, gather
+from tallsbi.report.gather import Origin, Sources
 from tallsbi.report.page import Page
+from tallsbi.report.record import Record
 from tallsbi.study.config import resolve
 from tallsbi.study.files import write_csv, write_text
 from tallsbi.tables.render import Table, to_latex, to_markdown
@@ -26,15 +27,13 @@ CLAIMS = 7
 
 @dataclass(frozen=True)
 class Run:
-    """Where the run is, and what `gather` is to be told."""
+    """Where the run is, and what its page is made from."""
 
     sources: Sources
-    figures: dict[str, Origin]
-    tables: dict[str, Origin]
-    config: dict
+    record: Record
 
     def gather(self) -> Page:
-        return gather(self.sources, self.figures, self.tables, self.config, {"numpy": "2.0.0"})
+        return self.record.gather(self.sources)
 
 
 def make_run(folder: Path, *, ledger: bool = True) -> Run:
@@ -63,18 +62,21 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()), ROOT)
     return Run(
         Sources(root=ROOT, run=run, page=run / "report" / "index.html"),
-        {name: Origin(f"tallsbi.figures.{name}", (str(distances),)) for name in FIGURES},
-        {
-            name: Origin(f"tallsbi.tables.{module}", (str(distances),))
-            for name, (module, _, _) in made.items()
-        },
-        config,
+        Record(
+            {name: Origin(f"tallsbi.figures.{name}", {"metrics": str(distances)}) for name in FIGURES},
+            {
+                name: Origin(f"tallsbi.tables.{module}", {"metrics": str(distances)})
+                for name, (module, _, _) in made.items()
+            },
+            config,
+            {"numpy": "2.0.0"},
+        ),
     )
 
 
 def claims() -> pd.DataFrame:
     """A ledger with all verdicts, a missing number, and text that is dangerous in HTML and Markdown."""
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "id": [f"C{index:02d}" for index in range(1, CLAIMS + 1)],
             "section": ["4.1", "4.1", "4.2", "4.2", "4.3", "4.3", "abstract"],
@@ -95,9 +97,14 @@ def claims() -> pd.DataFrame:
             "verdict": [VERDICTS[index] for index in (0, 0, 1, 2, 0, 2, 1)],
             "reading": "The mean over the sets is compared with the printed one.",
             "test": "two standard errors",
-            "data": ["sbibm/distances.csv", "toy_gaussian_sw_time", "", "nowhere.csv", "", "", ""],
+            "data": ["metrics", "toy_gaussian_sw_time", "", "nowhere.csv", "", "", ""],
+            "variant": ["wide prior", "", "", "", "", "", ""],
+            "headline": True,
         }
     )
+    # The first claim has a second row: the same under the other value of a switch.
+    other = frame.iloc[[0]].assign(variant="prior N(0, I)", headline=False, measured=0.9, verdict=VERDICTS[1])
+    return pd.concat([frame, other], ignore_index=True)
 
 
 def _distances(path: Path) -> Path:

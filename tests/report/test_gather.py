@@ -55,6 +55,11 @@ def test_ledger_counts_every_verdict_and_keeps_every_claim(run):
     assert len(ledger.claims) == CLAIMS
     assert dict(ledger.counts) == {"holds": 3, "does not hold": 2, "undecided at this scale": 2}
     assert ledger.claims[2].printed == ""
+    first = ledger.claims[0]
+    assert (first.verdict, first.measured, first.variant) == ("holds", "0.18", "wide prior")
+    assert [(v.name, v.measured, v.verdict) for v in first.variants] == [
+        ("prior N(0, I)", "0.9", "does not hold")
+    ]
     assert [link.href for link in ledger.claims[0].data] == ["../sbibm/distances.csv"]
     assert [link.href for link in ledger.claims[1].data] == ["../tables/toy_gaussian_sw_time.csv"]
     assert [link.href for link in ledger.claims[3].data] == [None]
@@ -126,7 +131,7 @@ def test_run_without_records_says_so(run):
 
 def test_switches_show_both_protocols(run):
     config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()) | {"protocol": "stated"}, ROOT)
-    rows = {row.key: row for row in replace(run, config=config).gather().switches}
+    rows = {row.key: row for row in replace(run.record, config=config).gather(run.sources).switches}
     assert set(rows) == set(config["fidelity"])
     prior = rows["toy_prior"]
     assert (prior.value, prior.published, prior.stated) == ("standard", "wide", "standard")

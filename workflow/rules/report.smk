@@ -19,20 +19,15 @@ rule make_report:
         tables=table_paths(),
         figures=figure_paths(),
     output:
-        REPORT,
+        page=REPORT,
+        record=f"{RESULTS}/report/run.json",
     log:
         f"{LOGS}/report.log",
     params:
         code=code("make_report", *REPORT_FILES),
         config=CFG,
-        figures={
-            name: (f"tallsbi.figures.{name}", sorted(set(data.values())))
-            for name, (data, _) in FIGURES.items()
-        },
-        tables={
-            name: (f"tallsbi.tables.{module}", sorted(set(data.values())))
-            for name, (module, _, data, _) in TABLES.items()
-        },
+        figures={name: (f"tallsbi.figures.{name}", data) for name, (data, _) in FIGURES.items()},
+        tables={name: (f"tallsbi.tables.{module}", data) for name, (module, _, data, _) in TABLES.items()},
         versions=versions(
             "jax",
             "matplotlib",

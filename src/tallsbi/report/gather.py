@@ -22,7 +22,7 @@ import yaml
 
 from tallsbi import __version__
 from tallsbi.report import captions, failures, readable, records
-from tallsbi.report.page import VERDICTS, Claim, Figure, Ledger, Link, Page, Part, Switch, Table
+from tallsbi.report.page import VERDICTS, Claim, Figure, Ledger, Link, Page, Part, Switch, Table, Variant
 from tallsbi.study.config import load_schema, run_name
 from tallsbi.study.files import DataError, read_csv
 
@@ -51,10 +51,14 @@ class Sources:
 
 @dataclass(frozen=True)
 class Origin:
-    """What made a figure or table: the module, and the files it was made from."""
+    """What made a figure or table: the module, and the files it was made from by the names the module uses."""
 
     module: str
-    data: tuple[str, ...]
+    data: Mapping[str, str]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.data.values())))
 
 
 def gather(
@@ -105,7 +109,7 @@ def _facts(
 
 def _tidy(sources: Sources, origins: Sequence[Origin]) -> dict[str, pd.DataFrame]:
     """The tidy files of the run behind figures and tables, by their path in the run."""
-    paths = sorted({sources.root / path for origin in origins for path in origin.data})
+    paths = sorted({sources.root / path for origin in origins for path in origin.files})
     mine = [path for path in paths if path.is_relative_to(sources.run) and path.suffix == ".csv"]
     return {path.relative_to(sources.run).with_suffix("").as_posix(): read_csv(path) for path in mine}
 
@@ -160,7 +164,7 @@ def _figure(sources: Sources, items: _Items, name: str, origin: Origin) -> Figur
         title=title,
         paper=about.get("paper", ""),
         caption=caption,
-        data=(*(sources.link(data) for data in origin.data), pdf),
+        data=(*(sources.link(data) for data in origin.files), pdf),
         code=_code(sources, origin.module),
         source="data:image/png;base64," + base64.b64encode(content).decode("ascii"),
         width=width,
@@ -178,7 +182,7 @@ def _table(sources: Sources, items: _Items, name: str, origin: Origin) -> Table:
         title=about.get("title", text.title),
         paper=about.get("paper", ""),
         caption=captions.read(sources.root, name),
-        data=(sources.link(path), *(sources.link(data) for data in origin.data)),
+        data=(sources.link(path), *(sources.link(data) for data in origin.files)),
         code=_code(sources, origin.module),
         columns=text.columns,
         printed=tuple(map(readable.is_printed, text.columns)),
@@ -193,11 +197,17 @@ def _code(sources: Sources, module: str) -> Link:
 
 def _ledger(sources: Sources, origin: Origin) -> Ledger:
     path = sources.run / "tables" / f"{LEDGER}.csv"
-    frame = read_csv(path).astype(object)
+    frame = read_csv(path)
     lacking = {"id", "claim", "verdict"} - set(frame.columns)
     if lacking:
         raise DataError(f"{path} has no column {', '.join(sorted(lacking))}: delete it and rerun")
-    claims = tuple(_claim(sources, row) for row in frame.to_dict("records"))
+    rows = [
+        {key: _text(value) for key, value in row.items()} for row in frame.astype(object).to_dict("records")
+    ]
+    claims = tuple(
+        _claim(sources, origin, [row for row in rows if row["id"] == name])
+        for name in dict.fromkeys(row["id"] for row in rows)
+    )
     found = [claim.verdict for claim in claims]
     others = [verdict for verdict in dict.fromkeys(found) if verdict not in VERDICTS]
     return Ledger(
@@ -210,13 +220,15 @@ def _ledger(sources: Sources, origin: Origin) -> Ledger:
     )
 
 
-def _claim(sources: Sources, row: Mapping[str, Any]) -> Claim:
-    def text(key: str) -> str:
-        value = row.get(key)
-        if value is None or pd.isna(value):
-            return ""
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _text(value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
+
+def _claim(sources: Sources, origin: Origin, rows: Sequence[Mapping[str, str]]) -> Claim:
+    """The rows of one claim: the one that the run's own switches choose, and its variants."""
+    head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
     fields = (
         "id",
         "section",
@@ -229,16 +241,27 @@ def _claim(sources: Sources, row: Mapping[str, Any]) -> Claim:
         "reading",
         "test",
     )
-    return Claim(**{key: text(key) for key in fields}, data=_claim_data(sources, text("data")))
+    variants = tuple(
+        Variant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
+        for row in rows
+        if row is not head
+    )
+    return Claim(
+        **{key: head.get(key, "") for key in fields},
+        variant=head.get("variant", ""),
+        data=_claim_data(sources, origin, head.get("data", "")),
+        variants=variants,
+    )
 
 
-def _claim_data(sources: Sources, text: str) -> tuple[Link, ...]:
-    """The files behind a claim: paths in the run or in the repository, or the ids of tables."""
+def _claim_data(sources: Sources, origin: Origin, text: str) -> tuple[Link, ...]:
+    """The files behind a claim, which names the ledger's own inputs, files of the run, or ids of tables."""
     links = []
     for name in text.replace(",", " ").replace(";", " ").split():
-        places = [sources.run / name, sources.run / "tables" / f"{name}.csv", sources.root / name]
+        inputs = [Path(origin.data[name])] if name in origin.data else []
+        places = [*inputs, sources.run / name, sources.run / "tables" / f"{name}.csv", sources.root / name]
         found = next((place for place in places if place.is_file()), None)
-        links.append(Link(name, None) if found is None else sources.link(found, name))
+        links.append(Link(name, None) if found is None else sources.link(found))
     return tuple(links)
 
 

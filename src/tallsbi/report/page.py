@@ -75,8 +75,18 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """The same claim under another value of a fidelity switch."""
+
+    name: str
+    measured: str
+    uncertainty: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Claim:
-    """One line of the ledger."""
+    """One claim as this run's switches read it, and its other variants."""
 
     id: str
     section: str
@@ -88,7 +98,9 @@ class Claim:
     verdict: str
     reading: str
     test: str
+    variant: str
     data: tuple[Link, ...]
+    variants: tuple[Variant, ...]
 
 
 @dataclass(frozen=True)
