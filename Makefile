@@ -78,6 +78,10 @@ snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a z
 gallery: $(READY) ## rewrite docs/gallery from a finished run (SCALE, by default laptop)
 	@$(BIN)/python -m tallsbi.report.gallery $(WHERE)
 
+.PHONY: dag
+dag: $(READY) ## redraw the picture of the workflow in docs/architecture.md
+	@$(SNAKEMAKE) --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.report.rulegraph
+
 .PHONY: test
 test: $(READY) ## run the tests
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile
