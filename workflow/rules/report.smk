@@ -12,12 +12,15 @@ REPORT_FILES = sorted(
     )
     for path in ROOT.glob(pattern)
 )
+REPORT_DATA = [*(data for data, _ in FIGURES.values()), *(data for _, _, data, _ in TABLES.values())]
 
 
 rule make_report:
     input:
         tables=table_paths(),
         figures=figure_paths(),
+        # What failed is looked up in the tidy data.
+        data=sorted({path for data in REPORT_DATA for path in data.values()}),
     output:
         page=REPORT,
         record=f"{RESULTS}/report/run.json",

@@ -27,6 +27,6 @@ record = Record(
     job.settings,
     snakemake.params.versions,  # noqa: F821
 )
-page = record.gather(Sources(Path(snakemake.scriptdir).parents[1], run, page_path))  # noqa: F821
+page = record.gather(Sources(Path(snakemake.scriptdir).resolve().parents[1], run, page_path))  # noqa: F821
 write(record, page, run, job.output("record"))
 job.write(to_html(page), "page")
