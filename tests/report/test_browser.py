@@ -178,6 +178,8 @@ def test_zoom_opens_and_closes_by_keyboard(visit):
     assert dialog.get_by_role("heading").inner_text() == "Error against the number of observations"
     assert dialog.locator("img").evaluate("(image) => image.naturalWidth") == 600
     assert page.evaluate("document.querySelector('dialog').contains(document.activeElement)")
+    fits = "(area) => area.scrollWidth <= area.clientWidth && area.scrollHeight <= area.clientHeight"
+    assert dialog.locator(".zoom-area").evaluate(fits)
     size = dialog.get_by_role("button", name="Full size")
     size.press("Enter")
     assert size.get_attribute("aria-pressed") == "true"
@@ -227,7 +229,7 @@ def test_colour_scheme_can_be_chosen(visit):
 
 
 def test_print_leaves_out_controls_and_opens_everything(visit):
-    page = visit(color_scheme="dark")
+    page = visit(color_scheme="dark", viewport={"width": 718, "height": 1000})  # A4 without its margins
     page.emulate_media(media="print", color_scheme="dark")
     for selector in ("nav", "#claim-filters", "#scheme", ".skip"):
         assert not page.locator(selector).first.is_visible()
@@ -235,6 +237,7 @@ def test_print_leaves_out_controls_and_opens_everything(visit):
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("main details:not([open])").count() == 0
     assert page.locator("#pedagogical details p").first.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("main details[open]").count() == 0
     assert page.pdf(format="A4").startswith(b"%PDF")

@@ -97,7 +97,7 @@
     image.alt = picture.alt;
     image.hidden = false;
     one("#zoom-title").textContent = button.dataset.title;
-    fullSize(false);
+    fullSize(innerWidth < 700); // fitted to a phone, the labels of a figure cannot be read
     dialog.showModal();
   }));
   size.addEventListener("click", () => fullSize(!dialog.classList.contains("full")));
