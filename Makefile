@@ -35,6 +35,7 @@ PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 # The shell gets these from its environment, in quotes: no value can become a command.
 export SCALE PROTOCOL CONFIG ARGS
 SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
+LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.study.launch $(SETTINGS)
 
 .PHONY: help
 help: ## list the targets
@@ -52,7 +53,7 @@ env: $(READY) ## build .venv from the pins in envs/
 
 .PHONY: results
 results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.study.launch $(SETTINGS) --args="$$ARGS"
+	@$(LAUNCH) --args="$$ARGS"
 	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(SETTINGS))
 
 .PHONY: verify
@@ -62,6 +63,24 @@ verify: $(READY) ## compare results with their checksums; the first time, write 
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
 	@$(MAKE) --no-print-directory results SCALE=paper
+
+.PHONY: report
+report: $(READY) ## make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
+	@$(LAUNCH) --args="make_report $$ARGS"
+	@$(BIN)/python -m tallsbi.study.where $(SETTINGS)
+
+.PHONY: snakemake-report
+snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a zip (SCALE, PROTOCOL, CONFIG)
+	@run=$$($(BIN)/python -m tallsbi.study.where $(SETTINGS) --directory); \
+	  $(LAUNCH) --args="--report $$run/snakemake-report.zip $$ARGS"; echo "Report: $$run/snakemake-report.zip"
+
+.PHONY: gallery
+gallery: $(READY) ## rewrite docs/gallery from a finished run (SCALE, by default laptop)
+	@$(BIN)/python -m tallsbi.report.gallery $(SETTINGS)
+
+.PHONY: dag
+dag: $(READY) ## redraw the picture of the workflow in docs/architecture.md
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.report.rulegraph
 
 .PHONY: test
 test: $(READY) ## run the tests
@@ -80,7 +99,7 @@ bench: $(READY) ## time the hot loops against their bars (about two minutes)
 
 .PHONY: plan
 plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
-	@$(BIN)/python -m tallsbi.study.plan $(if $(SCALE),--scale $(SCALE)) $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(CONFIG)
+	@$(BIN)/python -m tallsbi.study.plan $(SETTINGS)
 
 .PHONY: calibrate
 calibrate: $(READY) ## fit the cost model to the records of the runs under results/

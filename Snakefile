@@ -13,6 +13,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.e
 configfile: ROOT / "config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/costs.smk"
 include: "workflow/rules/toy.smk"
@@ -22,6 +25,7 @@ include: "workflow/rules/sets.smk"
 include: "workflow/rules/extensions.smk"
 include: "workflow/rules/jrnmm.smk"
 include: "workflow/rules/artifacts.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -29,6 +33,7 @@ rule all:
     input:
         table_paths(),
         figure_paths(),
+        REPORT,
 
 
 # Parts of it.

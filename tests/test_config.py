@@ -261,16 +261,18 @@ def test_where(tmp_path, capsys):
     (tmp_path / "config.yaml").write_text("{scale: smoke, protocol: published}\n")
     assert where.main([], tmp_path) == 1
     assert capsys.readouterr().err == "results/smoke has no tables or figures yet\n"
-    for name in ["tables/a.csv", "tables/a.md", "tables/b.csv", "figures/f.svg", "report.html"]:
+    for name in ["tables/a.csv", "tables/a.md", "tables/b.csv", "figures/f.svg", "report/index.html"]:
         path = tmp_path / "results/smoke-stated" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     assert where.main(["--protocol", "stated"], tmp_path) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "Tables   results/smoke-stated/tables        (2 tables)",
-        "Figures  results/smoke-stated/figures       (1 figure)",
-        "Report   results/smoke-stated/report.html",
+        "Tables   results/smoke-stated/tables              (2 tables)",
+        "Figures  results/smoke-stated/figures             (1 figure)",
+        "Report   results/smoke-stated/report/index.html",
     ]
+    assert where.main(["--run", "trial", "--directory"], tmp_path) == 0
+    assert capsys.readouterr().out == "results/trial\n"
 
 
 # Drift between schema, files and docs

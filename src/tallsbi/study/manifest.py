@@ -37,6 +37,10 @@ TIMED = (
     "tables/toy_speedup.*",
     "figures/steps_vs_accuracy.*",
     "figures/many_observations.*",
+    "costs.*",
+    "tables/cost.*",
+    "tables/claims.*",
+    "report/*",
 )
 _NO_RESULTS = {"logs", "benchmarks", "checkpoints"}
 

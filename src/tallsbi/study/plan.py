@@ -1,6 +1,6 @@
 """What a run will cost, before it is run: its jobs from Snakemake, their times from `tallsbi.study.costs`.
 
-    python -m tallsbi.study.plan [--scale NAME] [--protocol NAME] [--calibrate] [key=value ...]
+    python -m tallsbi.study.plan [--scale NAME] [--protocol NAME] [--config 'KEY=VALUE ...'] [--calibrate]
 
 Snakemake itself says which jobs a run has (a dry run of everything) and how large each is (`resources: work`).
 The rates are those of `workflow/resources/costs.csv`, times the speed of this machine as the records of the runs
@@ -9,7 +9,6 @@ under `results/` show it; `--calibrate` writes the rates of these records into t
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
@@ -18,10 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
-from tallsbi.study.config import run_name
 from tallsbi.study.costs import TABLE, CostModel, Record, adapted, fit, read_model, write_model
+from tallsbi.study.launch import options, run_of, settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +48,11 @@ class PlannedJob:
 def planned_jobs(
     root: Path, settings: Sequence[str] = (), configfile: Path | None = None
 ) -> list[PlannedJob]:
-    """All jobs of a run, whether or not they are done; `settings` are `key=value` for Snakemake's --config."""
+    """All jobs of a run, whether or not they are done; `chosen` are `key=value` for Snakemake's --config."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--nolock", "--cores", "2"]
     command += ["--nocolor"]
     command += ["--configfile", str(configfile)] if configfile else []
-    command += ["--config", *settings] if settings else []
+    command += ["--config", *chosen] if chosen else []
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PlanError(f"snakemake --dry-run failed:\n{(done.stderr or done.stdout).strip()}")
@@ -200,28 +197,21 @@ def shown(table: pd.DataFrame) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tallsbi.study.plan", description=__doc__.splitlines()[0])
-    parser.add_argument("--scale", help="default: from config.yaml")
-    parser.add_argument("--protocol", help="default: from config.yaml")
+    parser = options(__doc__.splitlines()[0])
     parser.add_argument(
         "--calibrate", action="store_true", help="write the rates of the records under results/"
     )
-    parser.add_argument("settings", nargs="*", metavar="key=value", help="more settings of config.yaml")
-    given = parser.parse_args(arguments)
-    root = root or Path.cwd()
+    given, root = parser.parse_args(arguments), root or Path.cwd()
     if given.calibrate:
         return _calibrate(root)
-    chosen = {key: value for key in ("scale", "protocol") if (value := getattr(given, key))}
-    config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8")) | chosen
-    settings = [f"{key}={value}" for key, value in chosen.items()] + given.settings
     try:
         model = adapted(read_model(root / TABLE), local_records(root))
-        table = projected(planned_jobs(root, settings), model)
+        table = projected(planned_jobs(root, settings(given)), model)
     except PlanError as error:
         print(error, file=sys.stderr)
         return 1
     print(shown(table))
-    print(headline(run_name(config), table))
+    print(headline(run_of(given, root), table))
     return 0
 
 

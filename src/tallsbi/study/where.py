@@ -1,8 +1,9 @@
 """Say where a finished run has put its tables and figures.
 
-    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--config 'KEY=VALUE ...']
+    python -m tallsbi.study.where [--scale NAME] [--protocol NAME] [--config 'KEY=VALUE ...'] [--directory]
 
-What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures.
+What is not given comes from config.yaml. Ends with code 1 if the run has neither tables nor figures. `--directory`:
+print the directory of the run alone, whether it is there or not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tallsbi.study.launch import options, run_of
+
+REPORTS = ("report/index.html", "snakemake-report.zip")  # our page, and the one Snakemake makes
 
 
 def artifacts(folder: Path) -> set[str]:
@@ -28,14 +31,19 @@ def describe(run: Path, shown: Path) -> list[str]:
         if count:
             noun = kind if count > 1 else kind[:-1]
             rows.append((kind.capitalize(), str(shown / kind), f"({count} {noun})"))
-    rows += [("Report", str(shown / path.name), "") for path in sorted(run.glob("report*"))]
+    rows += [("Report", str(shown / name), "") for name in REPORTS if (run / name).is_file()]
     width = max((len(place) for _, place, _ in rows), default=0)
     return [f"{title:<8} {place:<{width}}   {note}".rstrip() for title, place, note in rows]
 
 
 def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    given, root = options(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
+    parser = options(__doc__.splitlines()[0])
+    parser.add_argument("--directory", action="store_true", help="print the directory of the run alone")
+    given, root = parser.parse_args(arguments), root or Path.cwd()
     shown = Path("results") / run_of(given, root)
+    if given.directory:
+        print(shown)
+        return 0
     lines = describe(root / shown, shown)
     if not lines:
         print(f"{shown} has no tables or figures yet", file=sys.stderr)

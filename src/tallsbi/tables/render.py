@@ -46,7 +46,8 @@ def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
 
 
 def to_markdown(table: Table, title: str) -> str:
-    body = table.shown.to_markdown(
+    shown = table.shown.map(lambda cell: cell.replace("|", "\\|") if isinstance(cell, str) else cell)
+    body = shown.to_markdown(
         index=False, disable_numparse=True, colalign=_alignment(list(table.shown.columns))
     )
     return f"# {title}\n\n{body}\n\n{table.note}\n"

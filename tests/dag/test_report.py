@@ -1,0 +1,72 @@
+"""The rule of the report page, on a run whose tables and figures are made up."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from PIL import Image
+
+from study import Study, clone
+
+pytestmark = pytest.mark.dag
+
+# No other rule may run, so nothing is asked of the files that the made-up ones would be made from.
+ALONE = ("make_report", "--allowed-rules", "make_report")
+PAGE = "results/smoke/report/index.html"
+
+
+def png() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (40, 30), "white").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+CONTENT = {
+    "png": png(),
+    "pdf": b"%PDF",
+    "tex": b"",
+    "md": b"# A title\n\n| id | paper |\n|:--|--:|\n| a | 1 |\n\nA note.\n",
+    # With the columns that the ledger of claims must have.
+    "csv": b"id,claim,verdict\n1,something,holds\n",
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Study:
+    study = clone(tmp_path_factory.mktemp("report") / "study")
+    refused = study.snakemake("--dry-run", "--cores", "1", *ALONE)
+    missing = re.findall(r"results/smoke/\S+\.(?:png|pdf|tex|md|csv)\b", refused.stdout + refused.stderr)
+    assert missing, refused.stderr
+    for name in missing:
+        path = study.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(CONTENT[path.suffix[1:]])
+    study.run(*ALONE)
+    return study
+
+
+def test_page_shows_every_figure_and_table(finished):
+    page = (finished.root / PAGE).read_text()
+    for kind in ("figures/*.png", "tables/*.csv"):
+        names = {path.stem for path in (finished.root / "results/smoke").glob(kind)}
+        assert len(names) > 5
+        assert {name for name in names if f'id="{name}"' not in page} == set()
+
+
+def test_second_run_has_nothing_to_do(finished):
+    assert finished.planned(*ALONE) == {}
+
+
+def test_change_of_template_or_caption_makes_the_page_anew_and_a_touch_does_not(finished):
+    style = finished.root / "src/tallsbi/report/templates/style.css"
+    caption = finished.root / "workflow/report/pedagogical.rst"
+    for path in (style, caption):
+        path.touch()
+    assert finished.planned(*ALONE) == {}
+    for path in (style, caption):
+        before = path.read_text()
+        path.write_text(before + "\n\n")
+        assert set(finished.planned(*ALONE)) == {"make_report"}, path
+        path.write_text(before)

@@ -1,0 +1,32 @@
+"""Makes the report page of a run."""
+
+from tallsbi.study.job import start
+
+job = start(snakemake)  # noqa: F821
+
+from pathlib import Path  # noqa: E402
+
+from tallsbi.report.gather import Origin, Sources  # noqa: E402
+from tallsbi.report.record import Record, write  # noqa: E402
+from tallsbi.report.render import to_html  # noqa: E402
+
+
+def origins(made):
+    """Paths of a rule count from the working directory, those of the page from where it lies."""
+    return {
+        name: Origin(module, {key: str(Path(path).resolve()) for key, path in data.items()})
+        for name, (module, data) in made.items()
+    }
+
+
+page_path = job.output("page").resolve()
+run = page_path.parents[1]
+record = Record(
+    origins(snakemake.params.figures),  # noqa: F821
+    origins(snakemake.params.tables),  # noqa: F821
+    job.settings,
+    snakemake.params.versions,  # noqa: F821
+)
+page = record.gather(Sources(Path(snakemake.scriptdir).resolve().parents[1], run, page_path))  # noqa: F821
+write(record, page, run, job.output("record"))
+job.write(to_html(page), "page")
