@@ -1,0 +1,99 @@
+"""From evidence to a verdict.
+
+Evidence is a number with a confidence interval, and the range the claim expects the number in. It *holds* where the
+whole interval is inside the range, *does not hold* where the whole interval is outside, and is *undecided* otherwise:
+both answers need the same certainty, and neither can come from a difference inside its noise.
+
+A claim with several parts keeps its error probability alpha. All parts must hold: each is tested at alpha, since one
+that is wrongly accepted is not enough; but one that fails is enough for a "does not hold", so that is asked of each of
+k parts at alpha / k. For a claim that needs any one of its parts it is the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+ALPHA = 0.05
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided at this scale"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One comparison: `interval(alpha)` of the number, `expected` (low, high) open range of the claim.
+
+    `exact`: the number has no noise, and the interval is the range of its values: one outside is a counterexample.
+    `missing`: why there is no number.
+    """
+
+    label: str
+    expected: tuple[float, float]
+    estimate: float = np.nan
+    interval: Callable[[float], tuple[float, float]] = lambda alpha: (-np.inf, np.inf)
+    count: int = 0
+    units: str = ""
+    detail: str = ""
+    exact: bool = False
+    missing: str = ""
+
+    def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
+        if self.missing:
+            return Verdict.UNDECIDED
+        if self.within(alpha_holds):
+            return Verdict.HOLDS
+        if self.exact:
+            return Verdict.FAILS
+        low, high = self.interval(alpha_fails)
+        outside = high <= self.expected[0] or low >= self.expected[1]
+        return Verdict.FAILS if outside else Verdict.UNDECIDED
+
+    def within(self, alpha: float) -> bool:
+        low, high = self.interval(alpha)
+        return self.expected[0] < low and high < self.expected[1]
+
+    def room(self) -> float:
+        """How far the interval is from deciding against the claim, relative to its length; for the reading."""
+        low, high = self.interval(ALPHA)
+        inside = min(low - self.expected[0], self.expected[1] - high)
+        return inside / (high - low) if np.isfinite(high - low) and high > low else inside
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Several pieces of evidence; `every`: all are needed, else any one is enough."""
+
+    children: tuple[Evidence | Parts, ...]
+    every: bool = True
+
+    def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
+        count = max(len(self.children), 1)
+        split = (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
+        verdicts = [child.verdict(*split) for child in self.children]
+        needed, enough = (Verdict.HOLDS, Verdict.FAILS) if self.every else (Verdict.FAILS, Verdict.HOLDS)
+        if enough in verdicts:
+            return enough
+        return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
+
+    def leaves(
+        self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
+    ) -> Iterator[tuple[Evidence, Verdict, float]]:
+        """Every piece of evidence with its verdict inside this tree, and the smallest alpha it was asked at."""
+        count = max(len(self.children), 1)
+        split = (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
+        for child in self.children:
+            if isinstance(child, Parts):
+                yield from child.leaves(*split)
+            else:
+                yield child, child.verdict(*split), min(split)
+
+
+def judge(evidence: Evidence | Parts) -> Verdict:
+    return evidence.verdict(ALPHA, ALPHA)
