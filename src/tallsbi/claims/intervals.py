@@ -30,13 +30,16 @@ def centre(values: Values, mean: bool = False) -> float:
     return float(np.mean(values) if np.isfinite(values).all() else np.median(values))
 
 
-def around(values: Values, alpha: float, mean: bool = False) -> Interval:
-    """The interval of the values' centre; `mean`: of their mean in any case, for skewed values of which many."""
+def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0) -> Interval:
+    """The interval of the values' centre; `mean`: of their mean in any case, for skewed values of which many.
+
+    `noise`: the standard deviation a single value is known to have at least, also where few of them agree.
+    """
     if len(values) < FEWEST:
         return NOTHING
     if _by_ranks(values, mean):
         return _hodges_lehmann(values, alpha)
-    spread = np.std(values, ddof=1) if np.isfinite(values).all() else np.nan
+    spread = max(np.std(values, ddof=1), noise) if np.isfinite(values).all() else np.nan
     if not np.isfinite(spread) or (spread == 0 and len(values) < _RANKS_FROM):
         return NOTHING
     reach = stats.t.ppf(1 - alpha / 2, len(values) - 1) * spread / np.sqrt(len(values))

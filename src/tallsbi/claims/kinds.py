@@ -8,8 +8,9 @@
     exact     values without noise against a number
     all, any  several of these
 
-`each` splits a test: what it says is then asked for every value of these columns. `over` are the columns a unit is
-averaged over first (of logarithms, for ratios). Lost runs are infinite; the ratio of two lost runs is one.
+`each` splits a test: what it says is then asked for every value of these columns; with `some`, for at least one.
+`over` are the columns a unit is averaged over first (of logarithms, for ratios). Lost runs are infinite; the ratio of
+two lost runs is one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
     except NoRows as lack:
         return Evidence(test.get("label", ""), expected, missing=str(lack))
     flat = [leaf for leaves in found for leaf in leaves]
-    return flat[0] if len(flat) == 1 else Parts(tuple(flat))
+    return flat[0] if len(flat) == 1 else Parts(tuple(flat), every="some" not in test)
 
 
 def expectation(test: Test) -> tuple[float, float]:
@@ -65,7 +66,7 @@ def expectation(test: Test) -> tuple[float, float]:
 
 
 def _split(frame: pd.DataFrame, test: Test) -> Iterator[tuple[str, pd.DataFrame]]:
-    each = list(test.get("each", []))
+    each = list(test.get("each") or test.get("some", []))
     if not each:
         yield test.get("label", ""), frame
         return
@@ -111,7 +112,7 @@ def _trend(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
         check_unique(frame, keyed)
         values = _transformed(frame.set_index(keyed)[test["value"]], logarithm)
         values = _averaged(values, {**test, "unit": [*test["unit"], x]})
-    slopes = values.groupby(level=list(test["unit"])).apply(lambda part: _slope(part, x)).dropna()
+    slopes = _slopes(values, x)
     if slopes.empty:
         raise NoRows(f"no unit has two {x}")
     span = " to ".join(f"{value:g}" for value in (frame[x].min(), frame[x].max()))
@@ -236,27 +237,27 @@ def _averaged(values: pd.Series, test: Test) -> pd.Series:
     groups = values.groupby(level=list(test["unit"]))
     if test.get("aggregate", "mean") == "max":
         return groups.max()
-
-    def mean(part: pd.Series) -> float:
-        signs = np.unique(np.sign(part[np.isinf(part)]))
-        return 0.0 if len(signs) == 2 else float(signs[0] * np.inf) if len(signs) else float(part.mean())
-
-    return groups.agg(mean)
+    # Infinitely better here and infinitely worse there (a sum that is no number): no difference.
+    return groups.mean().fillna(0.0)
 
 
-def _slope(part: pd.Series, x: str) -> float:
-    """Least squares in log x; with infinite values plus or minus infinity, by the sign of Kendall's sum."""
-    position = np.log(part.index.get_level_values(x).to_numpy(float))
-    values = part.to_numpy(float)
-    if len(values) < 2:
-        return np.nan
-    if np.isfinite(values).all():
-        return float(np.polyfit(position, values, 1)[0])
-    i, j = np.triu_indices(len(values), 1)
-    with np.errstate(invalid="ignore"):
-        steps = np.nan_to_num(np.sign(values[j] - values[i]))
-    sign = np.sign((np.sign(position[j] - position[i]) * steps).sum())
-    return float(sign * np.inf) if sign else 0.0
+def _slopes(values: pd.Series, x: str) -> pd.Series:
+    """Per unit, the slope in log x by least squares; infinite where values are, by the sign of Kendall's sum."""
+    matrix = values.unstack(x)
+    position = np.log(matrix.columns.to_numpy(float))
+    there = matrix.notna().to_numpy()
+    y = matrix.fillna(0.0).to_numpy()
+    counts = there.sum(1)
+    middle = (there * position).sum(1) / np.maximum(counts, 1)
+    centred = there * (position - middle[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slopes = (centred * np.where(np.isinf(y), 0.0, y)).sum(1) / (centred**2).sum(1)
+        for row in np.flatnonzero(np.isinf(y).any(1)):
+            steps = np.sign(np.subtract.outer(y[row, there[row]], y[row, there[row]]))
+            order = np.sign(np.subtract.outer(position[there[row]], position[there[row]]))
+            trend = np.nansum(steps * order)
+            slopes[row] = np.sign(trend) * np.inf if trend else 0.0
+    return pd.Series(slopes, index=matrix.index)[counts > 1]
 
 
 def _located(
@@ -275,15 +276,12 @@ def _located(
         lost = np.isinf(pairs).groupby(level=list(test["unit"])).any().sum()
 
     def interval(alpha: float) -> tuple[float, float]:
-        low, high = _interval(values, lost, alpha, mean)
+        low, high = _interval(values, lost, alpha, mean, test.get("noise", 0.0))
         return float(back(low)), float(back(high))
 
     if pairs is not None:
         middle = pairs.replace([np.inf], np.nan).median()
-        detail = " vs ".join(
-            f"{middle[side]:.3g}" + (f" ({lost[side]} of {len(values)} lost)" if lost[side] else "")
-            for side in ("left", "right")
-        )
+        detail = " vs ".join(_told(middle[side], lost[side], len(values)) for side in ("left", "right"))
     few = (
         f"{len(values)} {_units(test)}, {intervals.FEWEST} are needed"
         if len(values) < intervals.FEWEST
@@ -301,10 +299,19 @@ def _located(
     )
 
 
-def _interval(values: np.ndarray, lost: pd.Series | None, alpha: float, mean: bool) -> tuple[float, float]:
+def _told(middle: float, lost: int, count: int) -> str:
+    """The median of a side, and how many units it lost."""
+    if np.isnan(middle):
+        return "all lost"
+    return f"{middle:.3g}" + (f" ({lost} of {count} lost)" if lost else "")
+
+
+def _interval(
+    values: np.ndarray, lost: pd.Series | None, alpha: float, mean: bool, noise: float
+) -> tuple[float, float]:
     """Where runs of a comparison were lost, half of alpha is for the question which side loses more of them."""
     if lost is None or not lost.any():
-        return intervals.around(values, alpha, mean)
+        return intervals.around(values, alpha, mean, noise)
     low, high = intervals.around(values, alpha / 2, mean)
     left_more, right_more = intervals.lost_more_often(
         *((int(lost[side]), len(values)) for side in ("left", "right"))

@@ -167,6 +167,7 @@ def in_words(test: Mapping[str, Any]) -> str:
         f"in log {test['x']}" if "x" in test else "",
         f"where {describe(test['where'])}" if test.get("where") else "",
         f"for each {', '.join(test['each'])}" if "each" in test else "",
+        f"for some {', '.join(test['some'])}" if "some" in test else "",
         f"over {' x '.join(test['unit'])}" if "unit" in test else "",
     ]
     return " ".join(filter(None, parts))

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.gauss import Gauss
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
@@ -100,7 +101,9 @@ def _score_errors(seed: int) -> Iterator[tuple]:
                 wrong = ((tall(states, t) - exact).norm(dim=-1) / exact.norm(dim=-1)).amax(1)
                 errors[name] = torch.maximum(wrong, errors.get(name, wrong))
         for name, each in errors.items():
-            yield from (("score_error", "anisotropic", name, m, n, 0, i, v) for i, v in enumerate(each.tolist()))
+            yield from (
+                ("score_error", "anisotropic", name, m, n, 0, i, v) for i, v in enumerate(each.tolist())
+            )
 
 
 class _Probe(Noise):
@@ -168,7 +171,7 @@ def _law_errors(seed: int) -> Iterator[tuple]:
 
 def _covariance_biases(settings: Mapping[str, Any]) -> Iterator[tuple]:
     """Error that few steps leave in the covariance GAUSS estimates, over that of estimating it from 1000 draws."""
-    m = 10
+    m, eta = 10, settings["methods"].get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
     for case in ("gaussian-wide", "gaussian-standard"):
         toy = make_toy(case, m, SEEDS, 1, settings["toy"], settings["seed"])
         score = toy.score(torch.float64)
@@ -177,7 +180,7 @@ def _covariance_biases(settings: Mapping[str, Any]) -> Iterator[tuple]:
         chance = ((_trace(true) ** 2 + (true**2).sum((-2, -1))) / 999).sqrt()
         for steps in COVARIANCE_STEPS:
             tall = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, SEEDS)
-            _, cov = law(DDIM(steps=steps, eta=settings["cov_eta"]), tall)
+            _, cov = law(DDIM(steps=steps, eta=eta), tall)
             ratios = (torch.linalg.matrix_norm(cov - true) / chance).tolist()
             yield from (("covariance_bias", case, "GAUSS", m, 1, steps, i, v) for i, v in enumerate(ratios))
 
@@ -225,7 +228,9 @@ class _CountingBound(BoundScore):
 def _counts(settings: Mapping[str, Any]) -> Iterator[tuple]:
     """Per time step, sample and observation: evaluations of the score, and entries of its Jacobian over m^2."""
     m, n, samples = 3, 4, 6
-    problem, _, _ = gaussian_problem("anisotropic", m, n, numpy_generator(settings["seed"], "theory", "counts"))
+    problem, _, _ = gaussian_problem(
+        "anisotropic", m, n, numpy_generator(settings["seed"], "theory", "counts")
+    )
     for method, chosen in settings["methods"].items():
         few = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in chosen else {})}
         algorithm = configured(method, {**chosen, **few}, settings)

@@ -60,7 +60,12 @@ class Evidence:
         return self.expected[0] < low and high < self.expected[1]
 
     def room(self) -> float:
-        """How far the interval is from deciding against the claim, relative to its length; for the reading."""
+        """How far the interval is inside the expected range, relative to its length; negative where it is not.
+
+        For choosing what to show: where there is noise, a number without is never the closest.
+        """
+        if self.exact:
+            return np.inf if self.within(ALPHA) else -np.inf
         low, high = self.interval(ALPHA)
         inside = min(low - self.expected[0], self.expected[1] - high)
         return inside / (high - low) if np.isfinite(high - low) and high > low else inside

@@ -156,7 +156,8 @@ def views(frames: Frames, settings: Mapping[str, Any]) -> Callable[[str], pd.Dat
 
 
 def _infinite(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    lost = frame.finite_share < 1
+    """No distance, because draws or distance are not finite: infinitely far."""
+    lost = (frame.finite_share < 1) | frame[columns].isna().any(axis=1)
     return frame.assign(lost=lost, **{column: frame[column].where(~lost, np.inf) for column in columns})
 
 
