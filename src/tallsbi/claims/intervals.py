@@ -1,10 +1,10 @@
 """Confidence intervals at level 1 - alpha, two-sided, for few values of which some may be infinite.
 
-An infinite value is a run that was lost: worse than any finite one, by an unknown amount. Up to 5 values have
-Student's interval of their mean, if all are finite. From 6 on the interval is that of Hodges and Lehmann for the
-centre of a symmetric distribution, which asks nothing else of it and takes infinite values as they come. Above 200
-finite values the mean is normal enough. Fewer than `FEWEST` values say nothing, and neither do fewer than 6 without
-any spread, since discrete values can agree by chance.
+An infinite value is a run that was lost: worse than any finite one, by an unknown amount. Where the ranks of the values
+can reach the level (from 6 values on at 95 %), the interval is that of Hodges and Lehmann for the centre of a symmetric
+distribution, which asks nothing else of it and takes infinite values as they come. Fewer values have Student's
+interval of their mean, if all are finite, and so have more than 200, whose mean is normal enough. Fewer than `FEWEST`
+values say nothing, and neither do fewer than 6 without any spread, since discrete values can agree by chance.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0)
     if len(values) < FEWEST:
         return NOTHING
     if _by_ranks(values, mean):
-        return _hodges_lehmann(values, alpha)
+        found = _hodges_lehmann(values, alpha)
+        if found != NOTHING:
+            return found
     spread = max(np.std(values, ddof=1), noise) if np.isfinite(values).all() else np.nan
     if not np.isfinite(spread) or (spread == 0 and len(values) < _RANKS_FROM):
         return NOTHING

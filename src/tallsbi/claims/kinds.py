@@ -281,7 +281,9 @@ def _located(
 
     if pairs is not None:
         middle = pairs.replace([np.inf], np.nan).median()
-        detail = " vs ".join(_told(middle[side], lost[side], len(values)) for side in ("left", "right"))
+        detail = " vs ".join(
+            _told(float(middle[side]), int(lost[side]), len(values)) for side in ("left", "right")
+        )
     few = (
         f"{len(values)} {_units(test)}, {intervals.FEWEST} are needed"
         if len(values) < intervals.FEWEST

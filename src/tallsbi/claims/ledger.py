@@ -92,26 +92,25 @@ def _narrowed(test: Mapping[str, Any], data: list[str], where: Mapping[str, Any]
 
 def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
     """The evidence that decides, in numbers and words."""
-    found = list(tree.leaves())
+    found = tree.told()
     by = {kind: [entry for entry in found if entry[1] == kind] for kind in Verdict}
     decisive = by[verdict] or by[Verdict.UNDECIDED] or found
     told = [entry for entry in decisive if not entry[0].missing] or decisive
-    leaf, _, alpha = min(told, key=lambda entry: entry[0].room())
+    leaf, _ = min(told, key=lambda entry: entry[0].room())
     return {
         "measured": _number(leaf.estimate),
-        "uncertainty": _uncertainty(leaf, min(alpha, ALPHA)),
+        "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
         "reading": _reading(leaf, verdict, by, len(found)),
     }
 
 
-def _uncertainty(leaf: Evidence, alpha: float) -> str:
+def _uncertainty(leaf: Evidence) -> str:
+    low, high = leaf.interval(ALPHA)
     if leaf.exact:
-        low, high = leaf.interval(alpha)
         return "exact" if low == high else f"exact, {_number(low)} to {_number(high)}"
     if leaf.missing and leaf.count == 0:
         return "–"
-    low, high = leaf.interval(ALPHA)
     if np.isinf([low, high]).all():
         return "no interval"
     return f"{100 * (1 - ALPHA):g} % [{_number(low)}, {_number(high)}]"

@@ -11,7 +11,7 @@ k parts at alpha / k. For a claim that needs any one of its parts it is the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,13 +51,14 @@ class Evidence:
             return Verdict.HOLDS
         if self.exact:
             return Verdict.FAILS
-        low, high = self.interval(alpha_fails)
-        outside = high <= self.expected[0] or low >= self.expected[1]
+        (low, high), (least, most) = self.interval(alpha_fails), self.expected
+        # An infinite end of the range is no bound, and nothing is beyond it.
+        outside = -np.inf < least >= high or np.inf > most <= low
         return Verdict.FAILS if outside else Verdict.UNDECIDED
 
     def within(self, alpha: float) -> bool:
-        low, high = self.interval(alpha)
-        return self.expected[0] < low and high < self.expected[1]
+        (low, high), (least, most) = self.interval(alpha), self.expected
+        return (least == -np.inf or least < low) and (most == np.inf or high < most)
 
     def room(self) -> float:
         """How far the interval is inside the expected range, relative to its length; negative where it is not.
@@ -79,25 +80,29 @@ class Parts:
     every: bool = True
 
     def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
-        count = max(len(self.children), 1)
-        split = (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
+        split = self._split(alpha_holds, alpha_fails)
         verdicts = [child.verdict(*split) for child in self.children]
         needed, enough = (Verdict.HOLDS, Verdict.FAILS) if self.every else (Verdict.FAILS, Verdict.HOLDS)
         if enough in verdicts:
             return enough
         return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
 
-    def leaves(
-        self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
-    ) -> Iterator[tuple[Evidence, Verdict, float]]:
-        """Every piece of evidence with its verdict inside this tree, and the smallest alpha it was asked at."""
-        count = max(len(self.children), 1)
-        split = (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
+    def told(self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA) -> list[tuple[Evidence, Verdict]]:
+        """The pieces of evidence to tell of, with their verdicts; of alternatives, the one that is closest."""
+        split = self._split(alpha_holds, alpha_fails)
+        found: list[tuple[Evidence, Verdict]] = []
         for child in self.children:
-            if isinstance(child, Parts):
-                yield from child.leaves(*split)
-            else:
-                yield child, child.verdict(*split), min(split)
+            found += child.told(*split) if isinstance(child, Parts) else [(child, child.verdict(*split))]
+        if self.every:
+            return found
+        best = max(
+            found, key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room())
+        )
+        return [(best[0], self.verdict(alpha_holds, alpha_fails))]
+
+    def _split(self, alpha_holds: float, alpha_fails: float) -> tuple[float, float]:
+        count = max(len(self.children), 1)
+        return (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
 
 
 def judge(evidence: Evidence | Parts) -> Verdict:
