@@ -49,7 +49,7 @@ COMPARE |= {"right": {"method": "B"}, "expect": "less"}
     ],
 )
 def test_compare(ratio, expect, found):
-    assert verdict({**COMPARE, "expect": expect}, distances(ratio)) == found
+    assert verdict({**COMPARE, "expect": expect}, distances(ratio, noise=0.1, seed=1)) == found
 
 
 def test_compare_is_paired():
@@ -238,19 +238,19 @@ def test_neutral_of_a_ratio_is_one_and_of_the_rest_zero():
 @pytest.mark.parametrize("sets", [5, 12])
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_equal_methods_are_told_apart_as_rarely_as_stated(sets, lost):
-    """200 repeats of a comparison without any difference, runs lost at random: each answer in 2.5 %.
+    """100 repeats of a comparison without any difference, runs lost at random: each answer in 2.5 %.
 
-    A true rate of 5 % gives more than 10 % wrong decisions with probability 0.001.
+    A true rate of 5 % gives more than 12 % wrong decisions with probability 0.001.
     """
     rng = np.random.default_rng(1)
     wrong = 0
-    for repeat in range(200):
+    for repeat in range(100):
         frame = distances(1.0, sets=sets, n_obs=(1,), seed=repeat)
         frame["sw"] = frame.sw.where(rng.random(len(frame)) >= lost, np.inf)
         wrong += verdict(COMPARE, frame) != UNDECIDED
-    assert wrong / 200 < 0.10
+    assert wrong / 100 < 0.13
 
 
 def test_flat_values_have_a_trend_as_rarely_as_stated():
-    found = [verdict({**TREND, "expect": "less"}, growing(0.0, sets=7, seed=seed)) for seed in range(200)]
-    assert np.mean([verdict != UNDECIDED for verdict in found]) < 0.10
+    found = [verdict({**TREND, "expect": "less"}, growing(0.0, sets=7, seed=seed)) for seed in range(100)]
+    assert np.mean([verdict != UNDECIDED for verdict in found]) < 0.13

@@ -75,18 +75,18 @@ def noisy(rng, centre, count=8):
     return Evidence("", (-np.inf, 0.0), values.mean(), lambda alpha: around(values, alpha), count)
 
 
-def rates(make, repeats=400):
+def rates(make, repeats=200):
     rng = np.random.default_rng(5)
     verdicts = [judge(make(rng)) for _ in range(repeats)]
     return {verdict: np.mean([found == verdict for found in verdicts]) for verdict in Verdict}
 
 
 def test_ten_parts_without_any_difference_are_wrongly_decided_as_rarely_as_one():
-    """400 repeats: a true rate of 5 % gives more than 8.5 % with probability 0.001."""
+    """200 repeats: a true rate of 5 % gives more than 10.5 % with probability 0.001."""
     for every in (True, False):
         found = rates(lambda rng, every=every: Parts(tuple(noisy(rng, 0.0) for _ in range(10)), every))
-        assert found[Verdict.HOLDS] < 0.085
-        assert found[Verdict.FAILS] < 0.085
+        assert found[Verdict.HOLDS] < 0.105
+        assert found[Verdict.FAILS] < 0.105
 
 
 def test_one_part_that_is_wrong_among_nine_that_are_right_is_not_overlooked():

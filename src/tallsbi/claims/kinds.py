@@ -9,8 +9,8 @@
     all, any  several of these
 
 `each` splits a test: what it says is then asked for every value of these columns; with `some`, for at least one.
-`over` are the columns a unit is averaged over first (of logarithms, for ratios). Lost runs are infinite; the ratio of
-two lost runs is one.
+`over` are the columns a unit is averaged over first (of logarithms, for ratios). Lost runs are infinite; where
+both sides are lost there is nothing to compare.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def _compare(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
         name = ", ".join(filter(None, [label, _versus(left, right)]))
         try:
             pairs = _paired(frame, left, right, test)
+            differences = _averaged(_difference(pairs, logarithm), test)
         except NoRows as lack:
             found.append(Evidence(name, expectation(test), missing=f"{lack}; {_versus(left, right)}"))
             continue
-        differences = _averaged(_difference(pairs, logarithm), test)
         found.append(_located(differences, name, test, np.exp if logarithm else float, pairs))
     return found
 
@@ -229,7 +229,10 @@ def _difference(pairs: pd.DataFrame, logarithm: bool) -> pd.Series:
     left, right = (_transformed(pairs[side], logarithm) for side in ("left", "right"))
     with np.errstate(invalid="ignore"):
         difference = left - right
-    return difference.where(~(np.isinf(left) & np.isinf(right)), 0.0)
+    comparable = difference[~(np.isinf(left) & np.isinf(right))]
+    if comparable.empty:
+        raise NoRows("both sides are lost everywhere")
+    return comparable
 
 
 def _averaged(values: pd.Series, test: Test) -> pd.Series:
@@ -273,7 +276,8 @@ def _located(
     estimate = intervals.centre(values, mean)
     lost = None
     if pairs is not None:
-        lost = np.isinf(pairs).groupby(level=list(test["unit"])).any().sum()
+        by_unit = np.isinf(pairs).groupby(level=list(test["unit"])).any()
+        lost = {side: (int(by_unit[side].sum()), len(by_unit)) for side in ("left", "right")}
 
     def interval(alpha: float) -> tuple[float, float]:
         low, high = _interval(values, lost, alpha, mean, test.get("noise", 0.0))
@@ -281,9 +285,7 @@ def _located(
 
     if pairs is not None:
         middle = pairs.replace([np.inf], np.nan).median()
-        detail = " vs ".join(
-            _told(float(middle[side]), int(lost[side]), len(values)) for side in ("left", "right")
-        )
+        detail = " vs ".join(_told(float(middle[side]), *lost[side]) for side in ("left", "right"))
     few = (
         f"{len(values)} {_units(test)}, {intervals.FEWEST} are needed"
         if len(values) < intervals.FEWEST
@@ -309,15 +311,13 @@ def _told(middle: float, lost: int, count: int) -> str:
 
 
 def _interval(
-    values: np.ndarray, lost: pd.Series | None, alpha: float, mean: bool, noise: float
+    values: np.ndarray, lost: Mapping[str, tuple[int, int]] | None, alpha: float, mean: bool, noise: float
 ) -> tuple[float, float]:
     """Where runs of a comparison were lost, half of alpha is for the question which side loses more of them."""
-    if lost is None or not lost.any():
+    if lost is None or not any(count for count, _ in lost.values()):
         return intervals.around(values, alpha, mean, noise)
-    low, high = intervals.around(values, alpha / 2, mean)
-    left_more, right_more = intervals.lost_more_often(
-        *((int(lost[side]), len(values)) for side in ("left", "right"))
-    )
+    low, high = intervals.around(values, alpha / 2, mean, noise)
+    left_more, right_more = intervals.lost_more_often(lost["left"], lost["right"])
     if left_more < alpha / 4:
         low = max(low, _SOME)
     if right_more < alpha / 4:
