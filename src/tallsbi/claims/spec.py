@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.exceptions import ValidationError
 
 from tallsbi.claims.views import SOURCES
 
@@ -66,8 +66,11 @@ def leaves(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _told(error: ValidationError, content: Any) -> str:
     """The most telling of the errors below this one, with the claim's id in place of its position."""
-    # Of several alternatives the one of the given `kind` is meant: its errors lie deepest.
-    inner = best_match(error.context) if error.context else error
+    inner = error
+    if error.context:
+        # Of several alternatives, the one that is meant has the type of what is there.
+        close = [each for each in error.context if each.validator != "type"] or error.context
+        inner = max(close, key=lambda each: len(each.path))
     path = [*error.absolute_path, *(inner.path if inner is not error else [])]
     if path[:1] == ["claims"] and len(path) > 1 and isinstance(content["claims"][path[1]], dict):
         path = [content["claims"][path[1]].get("id", f"claims[{path[1]}]"), *path[2:]]
