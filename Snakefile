@@ -24,6 +24,7 @@ include: "workflow/rules/guidance.smk"
 include: "workflow/rules/sets.smk"
 include: "workflow/rules/extensions.smk"
 include: "workflow/rules/jrnmm.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
 

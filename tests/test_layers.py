@@ -15,6 +15,7 @@ LAYERS = [
     {"tasks", "training", "metrics", "jrnmm"},
     {"references"},
     {"toy", "benchmark", "neuro"},
+    {"claims"},
     {"tables"},
     {"figures"},
     {"report"},

@@ -102,6 +102,21 @@ def toy_sw_time_data(table):
     }
 
 
+# By the names of tallsbi.claims.views.
+CLAIMS_DATA = {
+    "toy_distances": f"{TOY}/distances.csv",
+    "toy_steps": f"{TOY}/steps.csv",
+    "toy_timing": f"{TOY}/timing.csv",
+    "pedagogical": f"{TOY}/pedagogical.csv",
+    "sbibm_distances": f"{SBIBM}/distances.csv",
+    "sbibm_losses": f"{SBIBM}/losses.csv",
+    "guided": f"{SBIBM}/guided.csv",
+    "partial": f"{SBIBM}/partial.csv",
+    "jrnmm_draws": f"{JRNMM}/draws.csv",
+    "jrnmm_lc2st": f"{JRNMM}/lc2st.csv",
+    "jrnmm_losses": f"{JRNMM}/losses.csv",
+    "theory": f"{RESULTS}/claims/theory.csv",
+}
 # id: the module that makes it, its title, the CSV files, the settings
 TABLES = {
     "toy_gaussian_sw_time": (
@@ -148,6 +163,19 @@ TABLES = {
         "Jobs and core-hours per stage",
         {"costs": f"{RESULTS}/costs.csv"},
         {"run": run_name(CFG)},
+    ),
+    "claims": (
+        "claims",
+        "The paper's claims on the data of this run",
+        CLAIMS_DATA,
+        {
+            "claims": CLAIMS,
+            "content": fingerprint(CLAIMS, "workflow/schemas/claims.schema.yaml", root=ROOT),
+            "fidelity": CFG["fidelity"],
+            "toy_metric": TOY_METRIC.removesuffix("_norm"),
+            "theta": CFG["jrnmm"]["theta"],
+            "bounds": JRNMM_BOUNDS,
+        },
     ),
 }
 SBIBM_OTHERS = {

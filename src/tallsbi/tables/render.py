@@ -15,11 +15,15 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Table:
-    """`tidy` is the data, `shown` the same for a reader, `note` what one must know to read it."""
+    """`tidy` is the data, `shown` the same for a reader, `note` what one must know to read it.
+
+    `widths`: for columns of text, their shares of the line in LaTeX; such a table may be longer than a page.
+    """
 
     tidy: pd.DataFrame
     shown: pd.DataFrame
     note: str
+    widths: tuple[float, ...] = ()
 
 
 def spread(mean: float, std: float, digits: int = 2) -> str:
@@ -57,6 +61,13 @@ def to_latex(table: Table, title: str) -> str:
     header = " & ".join(_escape(str(column)) for column in table.shown.columns)
     rows = [" & ".join(_escape(str(value)) for value in row) for row in table.shown.itertuples(index=False)]
     body = " \\\\\n".join(rows)
+    if table.widths:
+        columns = "".join(f"p{{{width:g}\\linewidth}}" for width in table.widths)
+        return (
+            "% needs \\usepackage{longtable}\n"
+            f"\\begin{{longtable}}{{{columns}}}\n\\caption{{{_escape(title)}. {_escape(table.note)}}}\\\\\n"
+            f"\\hline\n{header} \\\\\n\\hline\n\\endhead\n{body} \\\\\n\\hline\n\\end{{longtable}}\n"
+        )
     columns = "l" + "r" * (table.shown.shape[1] - 1)
     return (
         "\\begin{table}\n\\centering\n"
@@ -77,6 +88,7 @@ def _escape(text: str) -> str:
         "#": r"\#",
         "±": r"$\pm$",
         "–": "--",
+        "^": r"\^{}",
         "<": "$<$",
         ">": "$>$",
     }

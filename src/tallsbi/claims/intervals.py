@@ -1,0 +1,117 @@
+"""Confidence intervals at level 1 - alpha, two-sided, for few values of which some may be infinite.
+
+An infinite value is a run that was lost: worse than any finite one, by an unknown amount. Where the ranks of the values
+can reach the level (from 6 values on at 95 %), the interval is that of Hodges and Lehmann for the centre of a symmetric
+distribution, which asks nothing else of it and takes infinite values as they come. Fewer values have Student's
+interval of their mean, if all are finite, and so have more than 200, whose mean is normal enough. Fewer than `FEWEST`
+values say nothing, and neither do fewer than 6 without any spread, since discrete values can agree by chance.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+FEWEST = 5
+_RANKS_FROM, _RANKS_UP_TO = 6, 200
+NOTHING = (-np.inf, np.inf)
+
+Interval = tuple[float, float]
+Values = Float[np.ndarray, "k"]
+
+
+def centre(values: Values, mean: bool = False) -> float:
+    """The point estimate that goes with `around`; the median where there is no mean."""
+    if _by_ranks(values, mean):
+        return float(np.median(_walsh(values)))
+    return float(np.mean(values) if np.isfinite(values).all() else np.median(values))
+
+
+def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0) -> Interval:
+    """The interval of the values' centre; `mean`: of their mean in any case, for skewed values of which many.
+
+    `noise`: the standard deviation a single value is known to have at least, also where few of them agree.
+    """
+    if len(values) < FEWEST:
+        return NOTHING
+    if _by_ranks(values, mean):
+        found = _hodges_lehmann(values, alpha)
+        if found != NOTHING:
+            return found
+    spread = max(np.std(values, ddof=1), noise) if np.isfinite(values).all() else np.nan
+    if not np.isfinite(spread) or (spread == 0 and len(values) < _RANKS_FROM):
+        return NOTHING
+    reach = stats.t.ppf(1 - alpha / 2, len(values) - 1) * spread / np.sqrt(len(values))
+    return float(values.mean() - reach), float(values.mean() + reach)
+
+
+def share(successes: int, count: int, alpha: float) -> Interval:
+    """Clopper and Pearson's interval of a probability."""
+    if count == 0:
+        return 0.0, 1.0
+    low = stats.beta.ppf(alpha / 2, successes, count - successes + 1) if successes else 0.0
+    high = stats.beta.ppf(1 - alpha / 2, successes + 1, count - successes) if successes < count else 1.0
+    return float(low), float(high)
+
+
+def share_difference(left: tuple[int, int], right: tuple[int, int], alpha: float) -> Interval:
+    """Newcombe's interval of the difference of two probabilities, from (successes, count) of each."""
+    if min(left[1], right[1]) < FEWEST:
+        return -1.0, 1.0
+    p, q = left[0] / left[1], right[0] / right[1]
+    (a, b), (c, d) = _wilson(*left, alpha), _wilson(*right, alpha)
+    return p - q - float(np.hypot(p - a, d - q)), p - q + float(np.hypot(b - p, q - c))
+
+
+def lost_more_often(left: tuple[int, int], right: tuple[int, int]) -> tuple[float, float]:
+    """Fisher's one-sided p-values: that left is lost more often than right, and the reverse."""
+    table = [[left[0], left[1] - left[0]], [right[0], right[1] - right[0]]]
+    p_values = [stats.fisher_exact(table, alternative=side).pvalue for side in ("greater", "less")]
+    return float(p_values[0]), float(p_values[1])
+
+
+def _by_ranks(values: Values, mean: bool) -> bool:
+    if len(values) < _RANKS_FROM:
+        return False
+    finite = bool(np.isfinite(values).all())
+    return not finite or (not mean and len(values) <= _RANKS_UP_TO)
+
+
+def _walsh(values: Values) -> Float[np.ndarray, "w"]:
+    """Sorted averages of all pairs, each value with itself included."""
+    i, j = np.triu_indices(len(values))
+    with np.errstate(invalid="ignore"):
+        averages = 0.5 * (values[i] + values[j])
+    # Infinitely better on one and infinitely worse on the other: no difference.
+    return np.sort(np.where(np.isnan(averages), 0.0, averages))
+
+
+def _hodges_lehmann(values: Values, alpha: float) -> Interval:
+    tail = _signed_rank_tail(len(values))
+    outside = int(
+        np.searchsorted(tail, alpha / 2, side="right")
+    )  # number of sums with P(T <= t) <= alpha / 2
+    if outside == 0:
+        return NOTHING
+    averages = _walsh(values)
+    return float(averages[outside - 1]), float(averages[-outside])
+
+
+@lru_cache(maxsize=64)
+def _signed_rank_tail(count: int) -> Float[np.ndarray, "s"]:
+    """P(T <= t) of Wilcoxon's signed-rank sum T under symmetry, t = 0, 1, ..."""
+    probability = np.ones(1)
+    for rank in range(1, count + 1):
+        longer = np.zeros(len(probability) + rank)
+        longer[: len(probability)] += 0.5 * probability
+        longer[rank:] += 0.5 * probability
+        probability = longer
+    return np.cumsum(probability)
+
+
+def _wilson(successes: int, count: int, alpha: float) -> Interval:
+    interval = stats.binomtest(successes, count).proportion_ci(1 - alpha, method="wilson")
+    return float(interval.low), float(interval.high)

@@ -1,0 +1,190 @@
+"""All claims on the data of a run: one row per claim, and per variant where a fidelity switch may decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tallsbi.claims.kinds import Data, evidence
+from tallsbi.claims.select import describe
+from tallsbi.claims.spec import leaves
+from tallsbi.claims.verdicts import ALPHA, Evidence, Parts, Verdict, judge
+from tallsbi.claims.views import SOURCES
+
+COLUMNS = (
+    "id",
+    "section",
+    "claim",
+    "variant",
+    "headline",
+    "printed",
+    "measured",
+    "uncertainty",
+    "count",
+    "verdict",
+    "reading",
+    "test",
+    "data",
+)
+
+
+def ledger(content: Mapping[str, Any], data: Data, fidelity: Mapping[str, Any]) -> pd.DataFrame:
+    """`content`: the checked claims; `data`: the views of the run; `fidelity`: its switches."""
+    made = [row for claim in content["claims"] for row in _rows(claim, content["variants"], data, fidelity)]
+    return pd.DataFrame(made, columns=list(COLUMNS))
+
+
+def _rows(
+    claim: Mapping[str, Any], variants: Mapping[str, Any], data: Data, fidelity: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for name, headline, test in _variants(claim, variants, fidelity):
+        try:
+            found = evidence(test, data)
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"{claim['id']} ({name or 'as it is'}): {error}") from error
+        tree = found if isinstance(found, Parts) else Parts((found,))
+        measured = _measured(tree, judge(tree))
+        yield {
+            "id": claim["id"],
+            "section": claim["section"],
+            "claim": claim["claim"],
+            "variant": name,
+            "headline": headline,
+            "printed": claim["printed"],
+            **measured,
+            "verdict": str(judge(tree)),
+            "reading": " ".join(filter(None, [measured["reading"], _switches(claim, fidelity)])),
+            "test": in_words(claim["test"]),
+            "data": ", ".join(dict.fromkeys(s for leaf in leaves(test) for s in SOURCES[leaf["data"]][0])),
+        }
+
+
+def _variants(
+    claim: Mapping[str, Any], variants: Mapping[str, Any], fidelity: Mapping[str, Any]
+) -> list[tuple[str, bool, Mapping[str, Any]]]:
+    """(name, whether the run's switches choose it, test) for every combination of the claim's variants."""
+    made: list[tuple[str, bool, Mapping[str, Any]]] = [("", True, claim["test"])]
+    for name in claim.get("variants", []):
+        variant = variants[name]
+        made = [
+            (
+                ", ".join(filter(None, [words, option["name"]])),
+                chosen and fidelity[variant["switch"]] == option["value"],
+                _narrowed(test, variant["data"], option["where"]),
+            )
+            for words, chosen, test in made
+            for option in variant["options"]
+        ]
+    return sorted(made, key=lambda entry: not entry[1])
+
+
+def _narrowed(test: Mapping[str, Any], data: list[str], where: Mapping[str, Any]) -> dict[str, Any]:
+    """The test on the rows of a variant; a test that has a condition on the same column keeps it."""
+    if "of" in test:
+        return {**test, "of": [_narrowed(part, data, where) for part in test["of"]]}
+    if test["data"] not in data:
+        return dict(test)
+    return {**test, "where": {**where, **test.get("where", {})}}
+
+
+def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
+    """The evidence that decides, in numbers and words."""
+    found = tree.told()
+    by = {kind: [entry for entry in found if entry[1] == kind] for kind in Verdict}
+    decisive = by[verdict] or by[Verdict.UNDECIDED] or found
+    told = [entry for entry in decisive if not entry[0].missing] or decisive
+    leaf, _ = min(told, key=lambda entry: entry[0].room())
+    return {
+        "measured": _number(leaf.estimate),
+        "uncertainty": _uncertainty(leaf),
+        "count": leaf.count,
+        "reading": _reading(leaf, verdict, by, len(found)),
+    }
+
+
+def _uncertainty(leaf: Evidence) -> str:
+    low, high = leaf.interval(ALPHA)
+    if leaf.exact:
+        return "exact" if low == high else f"exact, {_number(low)} to {_number(high)}"
+    if leaf.missing and leaf.count == 0:
+        return "–"
+    if np.isinf([low, high]).all():
+        return "no interval"
+    return f"{100 * (1 - ALPHA):g} % [{_number(low)}, {_number(high)}]"
+
+
+def _reading(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list], count: int) -> str:
+    """One line: how many comparisons say what, and the one that decides."""
+    tally = ""
+    if count > 1:
+        names = {Verdict.HOLDS: "as claimed", Verdict.FAILS: "against", Verdict.UNDECIDED: "open"}
+        tally = f"{count} comparisons: " + ", ".join(
+            f"{len(by[kind])} {word}" for kind, word in names.items()
+        )
+        tally += "; "
+    if leaf.missing:
+        return f"{tally}{leaf.label + ': ' if leaf.label else ''}{leaf.missing}."
+    which = {Verdict.HOLDS: "closest", Verdict.FAILS: "clearest", Verdict.UNDECIDED: "open"}[verdict]
+    about = f"{which} " if count > 1 else ""
+    detail = f" ({leaf.detail})" if leaf.detail else ""
+    label = f"{leaf.label} " if leaf.label else ""
+    return f"{tally}{about}{label}{_number(leaf.estimate)}{detail}, expected {_range(leaf.expected)}."
+
+
+def _switches(claim: Mapping[str, Any], fidelity: Mapping[str, Any]) -> str:
+    """Switches that may decide a claim and of which a run has one value only."""
+    named = [f"{key} = {fidelity[key]}" for key in claim.get("switches", [])]
+    return f"Run with {', '.join(named)} only." if named else ""
+
+
+def in_words(test: Mapping[str, Any]) -> str:
+    """A test in one line."""
+    if "of" in test:
+        return f"{test['kind']} of: " + "; ".join(
+            f"({i}) {in_words(part)}" for i, part in enumerate(test["of"], 1)
+        )
+    words = {
+        "compare": "ratio" if test.get("scale", "ratio") == "ratio" else "difference",
+        "trend": "slope",
+        "value": "value",
+        "share": "share",
+        "shares": "difference of shares",
+        "exact": "exact value",
+    }[test["kind"]]
+    what = describe(test["condition"]) if "condition" in test else test["value"]
+    sides = f" of {_side(test['left'])} to {_side(test['right'])}" if "left" in test else ""
+    expect = (
+        test["expect"]
+        if isinstance(test["expect"], str)
+        else " ".join(f"{word} {number}" for word, number in test["expect"].items())
+    )
+    parts = [
+        f"{words} of {what}{sides} {expect}",
+        f"in log {test['x']}" if "x" in test else "",
+        f"where {describe(test['where'])}" if test.get("where") else "",
+        f"for each {', '.join(test['each'])}" if "each" in test else "",
+        f"for some {', '.join(test['some'])}" if "some" in test else "",
+        f"over {' x '.join(test['unit'])}" if "unit" in test else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _side(side: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in side.items() if key != "method"}
+    method = side.get("method", "")
+    method = "/".join(method) if isinstance(method, list) else method
+    return " ".join(filter(None, [method, describe(rest)]))
+
+
+def _range(expected: tuple[float, float]) -> str:
+    low, high = expected
+    if np.isinf(low):
+        return f"below {_number(high)}"
+    return f"above {_number(low)}" if np.isinf(high) else f"{_number(low)} to {_number(high)}"
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.3g}"

@@ -1,0 +1,109 @@
+"""From evidence to a verdict.
+
+Evidence is a number with a confidence interval, and the range the claim expects the number in. It *holds* where the
+whole interval is inside the range, *does not hold* where the whole interval is outside, and is *undecided* otherwise:
+both answers need the same certainty, and neither can come from a difference inside its noise.
+
+A claim with several parts keeps its error probability alpha. All parts must hold: each is tested at alpha, since one
+that is wrongly accepted is not enough; but one that fails is enough for a "does not hold", so that is asked of each of
+k parts at alpha / k. For a claim that needs any one of its parts it is the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+ALPHA = 0.05
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNDECIDED = "undecided at this scale"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One comparison: `interval(alpha)` of the number, `expected` (low, high) open range of the claim.
+
+    `exact`: the number has no noise, and the interval is the range of its values: one outside is a counterexample.
+    `missing`: why there is no number.
+    """
+
+    label: str
+    expected: tuple[float, float]
+    estimate: float = np.nan
+    interval: Callable[[float], tuple[float, float]] = lambda alpha: (-np.inf, np.inf)
+    count: int = 0
+    units: str = ""
+    detail: str = ""
+    exact: bool = False
+    missing: str = ""
+
+    def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
+        if self.missing:
+            return Verdict.UNDECIDED
+        if self.within(alpha_holds):
+            return Verdict.HOLDS
+        if self.exact:
+            return Verdict.FAILS
+        (low, high), (least, most) = self.interval(alpha_fails), self.expected
+        # An infinite end of the range is no bound, and nothing is beyond it.
+        outside = -np.inf < least >= high or np.inf > most <= low
+        return Verdict.FAILS if outside else Verdict.UNDECIDED
+
+    def within(self, alpha: float) -> bool:
+        (low, high), (least, most) = self.interval(alpha), self.expected
+        return (least == -np.inf or least < low) and (most == np.inf or high < most)
+
+    def room(self) -> float:
+        """How far the interval is inside the expected range, relative to its length; negative where it is not.
+
+        For choosing what to show: where there is noise, a number without is never the closest.
+        """
+        if self.exact:
+            return np.inf if self.within(ALPHA) else -np.inf
+        low, high = self.interval(ALPHA)
+        inside = min(low - self.expected[0], self.expected[1] - high)
+        return inside / (high - low) if np.isfinite(high - low) and high > low else inside
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Several pieces of evidence; `every`: all are needed, else any one is enough."""
+
+    children: tuple[Evidence | Parts, ...]
+    every: bool = True
+
+    def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
+        split = self._split(alpha_holds, alpha_fails)
+        verdicts = [child.verdict(*split) for child in self.children]
+        needed, enough = (Verdict.HOLDS, Verdict.FAILS) if self.every else (Verdict.FAILS, Verdict.HOLDS)
+        if enough in verdicts:
+            return enough
+        return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
+
+    def told(self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA) -> list[tuple[Evidence, Verdict]]:
+        """The pieces of evidence to tell of, with their verdicts; of alternatives, the one that is closest."""
+        split = self._split(alpha_holds, alpha_fails)
+        found: list[tuple[Evidence, Verdict]] = []
+        for child in self.children:
+            found += child.told(*split) if isinstance(child, Parts) else [(child, child.verdict(*split))]
+        if self.every:
+            return found
+        best = max(
+            found, key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room())
+        )
+        return [(best[0], self.verdict(alpha_holds, alpha_fails))]
+
+    def _split(self, alpha_holds: float, alpha_fails: float) -> tuple[float, float]:
+        count = max(len(self.children), 1)
+        return (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
+
+
+def judge(evidence: Evidence | Parts) -> Verdict:
+    return evidence.verdict(ALPHA, ALPHA)

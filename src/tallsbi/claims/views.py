@@ -1,0 +1,171 @@
+"""The data a test may name: the tidy CSV files of a run, with the columns the tests need.
+
+A lost run has an infinite distance here: `lost` says so. Which CSV files a view is made of is in `SOURCES`; a view
+is made when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+Frames = Mapping[str, pd.DataFrame]
+View = Callable[[Frames, Mapping[str, Any]], pd.DataFrame]
+
+BASE = "LANGEVIN"  # times are relative to it
+GUIDED = "GAUSS (CFG)"
+FAR = 10.0  # times the best distance any method has on the same posterior: a run that has blown up
+
+
+def _toy(name: str) -> View:
+    def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+        """`error`: the distance of the study's metric; `_norm` less, `_relative` over the reference's own."""
+        frame, metric = frames[name], settings["toy_metric"]
+        columns = {"error": metric, "error_norm": f"{metric}_norm"}
+        frame = frame.assign(**{new: frame[old] for new, old in columns.items()})
+        frame = frame.assign(error_relative=frame.error / frame[f"{metric}_self"])
+        return _infinite(frame, ["error", "error_norm", "error_relative"])
+
+    return view
+
+
+def _timing(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """`speedup`: the seconds of LANGEVIN in the same round and cell over those of the method."""
+    frame = frames["toy_timing"]
+    cell = ["problem", "m", "n", "steps", "round"]
+    base = frame[frame.method == BASE].set_index(cell).seconds
+    return frame.assign(speedup=base.reindex(frame.set_index(cell).index).to_numpy() / frame.seconds)
+
+
+def _pedagogical(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A row per draw and coordinate: `deviation` from the median of its own cloud, `offset` from the analytic
+    mean in analytic standard deviations."""
+    long = frames["pedagogical"].melt(["n", "source", "sample"], ["theta_1", "theta_2"], "parameter")
+    own = long.groupby(["n", "source", "parameter"]).value
+    truth = long[long.source == "analytic"].groupby(["n", "parameter"]).value.agg(["mean", "std"])
+    mine = truth.reindex(pd.MultiIndex.from_frame(long[["n", "parameter"]]))
+    return long.assign(
+        deviation=_away(long.value - own.transform("median")),
+        offset=(long.value.to_numpy() - mine["mean"].to_numpy()) / mine["std"].to_numpy(),
+    )
+
+
+def _benchmark(name: str) -> View:
+    def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+        """`kept`: the published rule does not exclude the set; `blown`: lost, or far from what others reach."""
+        frame = _infinite(_kept(frames[name], settings), ["sw", "mmd", "c2st"])
+        best = frame.groupby(["task", "n_train", "n", "set"]).sw.transform("min")
+        return frame.assign(blown=frame.lost | (frame.sw > FAR * best))
+
+    return view
+
+
+def _guided(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The benchmark, with the runs that learn the prior's score as a method of their own."""
+    frame = pd.concat([frames["sbibm_distances"], frames["guided"].assign(method=GUIDED)], ignore_index=True)
+    return _infinite(_kept(frame, settings), ["sw", "mmd", "c2st"])
+
+
+def _partial(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    return _infinite(_kept(frames["partial"], settings), ["sw", "mmd", "c2st"])
+
+
+def _training(name: str) -> View:
+    def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+        """A row per training: epoch and size of its lowest validation loss, and how much that loss jumps."""
+        losses = frames[name].dropna(subset="val_loss").sort_values("epoch")
+        keys = ["task", "n_train", "batch_size", "learning_rate"]
+        made = []
+        for key, part in losses.groupby(keys):
+            jumps = part.val_loss.diff().abs().median() / part.val_loss.median()
+            best = part.loc[part.val_loss.idxmin()]
+            made.append(
+                {**dict(zip(keys, key, strict=True)), "best_epoch": best.epoch, "best_loss": best.val_loss}
+            )
+            made[-1] |= {"jumps": _away(jumps), "epochs": part.epoch.max()}
+        return pd.DataFrame(made)
+
+    return view
+
+
+def _learning_rates(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The neuroscience trainings of the smaller learning rate over those of the larger, a row per setting."""
+    frame = _training("jrnmm_losses")(frames, settings)
+    low, high = (
+        frame[frame.learning_rate == rate].set_index("task")
+        for rate in (frame.learning_rate.min(), frame.learning_rate.max())
+    )
+    if frame.learning_rate.nunique() < 2:
+        return frame.assign(epoch_ratio=np.nan, loss_ratio=np.nan)
+    made = low.assign(epoch_ratio=low.best_epoch / high.best_epoch, loss_ratio=low.best_loss / high.best_loss)
+    return made.reset_index()
+
+
+def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Draws of the tall posteriors, a row per draw and parameter, and `all` for the average over parameters.
+
+    In prior standard deviations: `deviation` from the median of the posterior, `distance2` squared, to the truth.
+    """
+    frame = frames["jrnmm_draws"]
+    frame = frame[frame.kind == "tall"]
+    scale = frame.parameter.map({name: (b - a) / 12**0.5 for name, (a, b) in settings["bounds"].items()})
+    truth = frame.parameter.map(settings["theta"])
+    own = frame.groupby(["dim", "n", "parameter"]).value.transform("median")
+    frame = frame.assign(
+        deviation=_away((frame.value - own) / scale), distance2=((frame.value - truth) / scale) ** 2
+    )
+    keys = ["dim", "n", "draw"]
+    whole = frame.groupby(keys, as_index=False)[["deviation", "distance2"]].mean().assign(parameter="all")
+    return pd.concat([frame[[*keys, "parameter", "deviation", "distance2"]], whole], ignore_index=True)
+
+
+def _lc2st(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """An undefined statistic is infinite, with p-value 0: there is no posterior to test."""
+    frame = frames["jrnmm_lc2st"]
+    return frame.assign(statistic=frame.statistic.fillna(np.inf), p_value=frame.p_value.fillna(0.0))
+
+
+SOURCES: dict[str, tuple[tuple[str, ...], View]] = {
+    "toy": (("toy_distances",), _toy("toy_distances")),
+    "toy_steps": (("toy_steps",), _toy("toy_steps")),
+    "timing": (("toy_timing",), _timing),
+    "pedagogical": (("pedagogical",), _pedagogical),
+    "benchmark": (("sbibm_distances",), _benchmark("sbibm_distances")),
+    "guided": (("sbibm_distances", "guided"), _guided),
+    "partial": (("sbibm_distances", "partial"), _partial),
+    "training": (("sbibm_losses",), _training("sbibm_losses")),
+    "learning_rates": (("jrnmm_losses",), _learning_rates),
+    "neuro_draws": (("jrnmm_draws",), _neuro_draws),
+    "lc2st": (("jrnmm_lc2st",), _lc2st),
+    "theory": (("theory",), lambda frames, settings: frames["theory"]),
+}
+
+
+def views(frames: Frames, settings: Mapping[str, Any]) -> Callable[[str], pd.DataFrame]:
+    """The views by name. `settings`: `toy_metric`, `kept` (sets per task), `theta` and `bounds`."""
+
+    @cache
+    def view(name: str) -> pd.DataFrame:
+        return SOURCES[name][1](frames, settings)
+
+    return view
+
+
+def _infinite(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """No distance, because draws or distance are not finite: infinitely far."""
+    lost = (frame.finite_share < 1) | frame[columns].isna().any(axis=1)
+    return frame.assign(lost=lost, **{column: frame[column].where(~lost, np.inf) for column in columns})
+
+
+def _kept(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    pairs = {(task, index) for task, sets in settings["kept"].items() for index in sets}
+    return frame.assign(kept=[pair in pairs for pair in zip(frame.task, frame.set, strict=True)])
+
+
+def _away(values: Any) -> Any:
+    """Absolute values, none of them zero, so that all have a logarithm."""
+    return np.maximum(np.abs(values), 1e-12)
