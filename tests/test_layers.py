@@ -17,6 +17,7 @@ LAYERS = [
     {"toy", "benchmark", "neuro"},
     {"tables"},
     {"figures"},
+    {"api"},
 ]
 
 
