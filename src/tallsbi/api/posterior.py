@@ -209,7 +209,7 @@ class TallPosterior:
                 f"diagnose; use {METHOD}, or a `-clip` variant."
             )
         theta, x, drawn = theta[usable], x[usable], drawn[usable]
-        ranks, checks = calibration(theta, x, drawn, seed)
+        ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
         local = None
         if observed is not None:
             theta_o = self._draw(algorithm, method, observed, max(samples, 1000), seed, progress)[0]
@@ -227,9 +227,8 @@ class TallPosterior:
             method=method,
             samples=samples,
             ranks=ranks,
-            ks_p_values=checks["ks_pvals"],
-            c2st_ranks=checks["c2st_ranks"],
-            c2st_prior=checks["c2st_dap"],
+            ks_p_values=p_values,
+            c2st_prior=to_prior,
             local=local,
         )
 
