@@ -105,6 +105,10 @@ plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CO
 calibrate: $(READY) ## fit the cost model to the records of the runs under results/
 	@$(BIN)/python -m tallsbi.study.plan --calibrate
 
+.PHONY: bench-peers
+bench-peers: $(READY) ## compare with sbi: accuracy and time on the same network (several minutes)
+	@$(BIN)/python -m tallsbi.bench.peers $$ARGS
+
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)
 	@$(BIN)/python -m tallsbi.references $$ARGS

@@ -18,7 +18,7 @@ LAYERS = [
     {"claims"},
     {"tables"},
     {"figures"},
-    {"report"},
+    {"api", "report"},
 ]
 
 

@@ -1,0 +1,121 @@
+"""Is a tall posterior calibrated? Simulation-based calibration and l-C2ST, both through `sbi`.
+
+Both take N pairs (theta_i, dataset i of n observations of theta_i) and the posterior's draws for each dataset. SBC
+ranks theta_i among them: uniform ranks mean that credible intervals cover what they promise, on average over the
+prior. l-C2ST asks at one observed dataset whether a classifier can tell draws from parameters (see
+`tallsbi.metrics.lc2st`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.metrics.lc2st import LocalTest, local_test
+from tallsbi.study.seeds import integer_seed
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What the tests found, for n observations per dataset.
+
+    `ranks`: of each true parameter among the draws, 0 ... samples. `ks_p_values`: Kolmogorov-Smirnov, one per
+    coordinate; small means that the ranks are not uniform. `c2st_prior`: accuracy of a classifier that tells draws,
+    one per dataset, from the prior, coordinate by coordinate; they have the same law, so 0.5 is good. `local`: l-C2ST
+    at the observed dataset, None where none was given.
+    """
+
+    n: int
+    method: str
+    samples: int
+    ranks: Float[np.ndarray, "N m"]
+    ks_p_values: Float[np.ndarray, "m"]
+    c2st_prior: Float[np.ndarray, "m"]
+    local: LocalTest | None = None
+
+    @property
+    def calibrated(self) -> bool:
+        """No test rejects at 5 per cent, divided by the number of tests."""
+        p_values = list(self.ks_p_values)
+        if self.local is not None:
+            p_values.append(float(self.local.p_values.mean()))
+        return min(p_values) >= _LEVEL / len(p_values)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.method}, n = {self.n}, {len(self.ranks)} datasets with {self.samples} draws each",
+            "coordinate   p-value of ranks   C2ST to prior",
+        ]
+        rows = zip(self.ks_p_values, self.c2st_prior, strict=True)
+        lines += [f"{i:10d}   {p:16.3f}   {c:13.3f}" for i, (p, c) in enumerate(rows)]
+        if self.local is not None:
+            statistic, p_value = self.local.statistics.mean(), self.local.p_values.mean()
+            lines.append(f"l-C2ST at the observed dataset: statistic {statistic:.4f}, p-value {p_value:.3f}")
+        lines.append("no test rejects" if self.calibrated else "NOT calibrated: a test rejects")
+        return "\n".join(lines)
+
+
+class _Draws:
+    """The draws in the form sbi's `run_sbc` asks a posterior for."""
+
+    def __init__(self, theta: Float[Tensor, "N S m"]) -> None:
+        self.theta = theta
+
+    def sample_batched(self, shape: tuple[int, ...], *, x: Tensor, show_progress_bars: bool) -> Tensor:
+        return self.theta.transpose(0, 1)
+
+
+def calibration(
+    theta: Float[Tensor, "N m"], x: Float[Tensor, "N n d"], drawn: Float[Tensor, "N S m"], seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ranks [N, m], the p-value of their uniformity [m], and the C2ST of the draws to the prior [m]."""
+    # Not all of `check_sbc`: its C2ST tells whole ranks from continuous ones, whatever the posterior.
+    from sbi.diagnostics.sbc import check_prior_vs_dap, check_uniformity_frequentist, run_sbc
+
+    samples = drawn.shape[1]
+    # sbi's classifiers draw from torch's global stream.
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"sklearn\..*")
+        torch.manual_seed(integer_seed(seed, "api", "sbc"))
+        ranks, averaged = run_sbc(
+            theta, x.flatten(1), _Draws(drawn), num_posterior_samples=samples, show_progress_bar=False
+        )
+        p_values = check_uniformity_frequentist(ranks, samples)
+        to_prior = check_prior_vs_dap(theta, averaged)
+    return ranks.numpy(), p_values.numpy(), to_prior.numpy()
+
+
+def local_calibration(
+    theta: Float[Tensor, "N m"],
+    x: Float[Tensor, "N n d"],
+    drawn: Float[Tensor, "N m"],
+    theta_o: Float[Tensor, "S m"],
+    x_o: Float[Tensor, "n d"],
+    *,
+    classifiers: int,
+    permutations: int,
+) -> LocalTest:
+    """l-C2ST at x_o, on standardised parameters and observations."""
+    mean, std = x.mean((0, 1)), x.std((0, 1))
+    std = torch.where(std > 0, std, 1.0)
+    centre, spread = theta.mean(0), theta.std(0)
+
+    def parameters(values: Tensor) -> Tensor:
+        return ((values - centre) / spread).float()
+
+    return local_test(
+        parameters(theta),
+        parameters(drawn),
+        ((x - mean) / std).flatten(1).float(),
+        parameters(theta_o),
+        ((x_o - mean) / std).flatten().float(),
+        classifiers=classifiers,
+        permutations=permutations,
+    )

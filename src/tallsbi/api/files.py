@@ -1,0 +1,65 @@
+"""A posterior on disk: a folder with the network (`network.safetensors`) and the rest (`posterior.safetensors`).
+
+The second file holds the prior, the training range and the digest of the first, so that files of two posteriors
+are not taken for one. No code is stored and none is run when a file is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import tallsbi
+from tallsbi.api import priors
+from tallsbi.api.inputs import TrainingRange
+from tallsbi.posterior import TrainedPosterior
+from tallsbi.scores.network_file import read_network, write_network
+from tallsbi.study.files import DataError
+from tallsbi.study.tensors import read_tensors, write_tensors
+
+NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
+_FORMAT = "tallsbi posterior 1"
+
+
+def save(folder: str | Path, posterior: TrainedPosterior, known: TrainingRange | None) -> None:
+    folder = Path(folder)
+    if folder.is_file():
+        raise FileExistsError(f"{folder} is a file; give the name of a folder.")
+    header = {
+        "format": _FORMAT,
+        "version": tallsbi.__version__,
+        "prior": priors.to_json(posterior.prior),
+        "farthest": None if known is None else known.farthest,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write_network(posterior.saved, folder / NETWORK)
+    header["network"] = _digest(folder / NETWORK)
+    write_tensors({} if known is None else known.tensors(), header, folder / POSTERIOR)
+
+
+def load(folder: str | Path) -> tuple[TrainedPosterior, TrainingRange | None]:
+    folder = Path(folder)
+    missing = [name for name in (POSTERIOR, NETWORK) if not (folder / name).is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"{folder} is not a saved posterior: it has no {' and no '.join(missing)}; give the folder that "
+            "`save` wrote."
+        )
+    try:
+        tensors, header = read_tensors(folder / POSTERIOR)
+        if not isinstance(header, dict) or header.get("format") != _FORMAT:
+            raise DataError(f"{folder / POSTERIOR} is not in the format {_FORMAT!r}")
+        if header["network"] != _digest(folder / NETWORK):
+            raise DataError(f"{folder / NETWORK} is damaged or belongs to another posterior")
+        prior = priors.from_json(header["prior"])
+        known = None
+        if header["farthest"] is not None:
+            known = TrainingRange.restored(tensors, float(header["farthest"]))
+        return TrainedPosterior(read_network(folder / NETWORK), prior), known
+    except (KeyError, TypeError, ValueError) as error:
+        reason = str(error).removesuffix(": delete it and rerun")
+        raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

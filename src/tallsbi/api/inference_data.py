@@ -1,0 +1,39 @@
+"""Draws in the format ArviZ plots and summarises: `InferenceData`, or a `DataTree` since ArviZ 1.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+import tallsbi
+
+
+def inference_data(
+    theta: Float[Tensor, "*B S m"],
+    x: Float[Tensor, "*B n d"],
+    names: Sequence[str],
+    attributes: Mapping[str, Any],
+) -> Any:
+    """The groups `posterior` and `observed_data`."""
+    import arviz
+
+    several = theta.ndim == 3
+    draws = theta.movedim(1, 0) if several else theta
+    dims = ("chain", "draw", *(("dataset",) if several else ()))
+    coords = {"chain": [0], "draw": range(draws.shape[0])}
+    labels = {"inference_library": "tallsbi", "inference_library_version": tallsbi.__version__}
+    posterior = xr.Dataset(
+        {name: (dims, draws[..., i].numpy()[None]) for i, name in enumerate(names)},
+        coords=coords,
+        attrs={**labels, **attributes},
+    )
+    places = (*(("dataset",) if several else ()), "observation", "coordinate")
+    observed = xr.Dataset({"x": (places, x.numpy())}, attrs=labels)
+    groups = {"posterior": posterior, "observed_data": observed}
+    if hasattr(arviz, "InferenceData"):
+        return arviz.InferenceData(**groups)
+    return xr.DataTree.from_dict(groups)

@@ -1,0 +1,361 @@
+"""`TallPosterior`: from a prior and a simulator to p(theta | x_1, ..., x_n), for any n, without retraining."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi import algorithms
+from tallsbi.algorithms.base import Algorithm
+from tallsbi.api import files, inputs
+from tallsbi.api.diagnosis import Diagnosis, calibration, local_calibration
+from tallsbi.api.inputs import Simulator, TrainingRange
+from tallsbi.api.priors import as_prior
+from tallsbi.api.sbi_score import SbiPosterior
+from tallsbi.posterior import TrainedPosterior
+from tallsbi.priors import Prior
+from tallsbi.samplers.base import Progress, Samples
+from tallsbi.schedule import BENCHMARK
+from tallsbi.study.seeds import integer_seed, torch_generator
+from tallsbi.training.loop import train
+from tallsbi.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHOD = "GAUSS_PD"
+_ENTRIES = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """What draws: a network of ours or of sbi with its prior."""
+
+    prior: Prior
+
+    def sample(
+        self,
+        algorithm: Algorithm,
+        x: Float[Tensor, "B n d"],
+        samples: int,
+        generators: list[torch.Generator],
+        progress: Progress = iter,
+    ) -> Samples: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TallPosterior:
+    """Samples the posterior of any number of observations; made by `fit`, `load` or `from_sbi`.
+
+    `losses` has the training and validation loss of every epoch and is None for a posterior that was not fitted
+    in this process.
+    """
+
+    engine: Engine
+    x_dim: int
+    training_range: TrainingRange | None = None
+    losses: pd.DataFrame | None = None
+
+    @property
+    def prior(self) -> Prior:
+        return self.engine.prior
+
+    @property
+    def theta_dim(self) -> int:
+        return self.prior.dim
+
+    @classmethod
+    def fit(
+        cls,
+        prior: Any,
+        source: Simulator | tuple[Any, Any],
+        *,
+        simulations: int = 10_000,
+        epochs: int = 1000,
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        hidden: Sequence[int] = (128, 128, 128),
+        early_stopping: bool = True,
+        patience: int = 100,
+        validation_share: float = 0.1,
+        layer_norm: bool = False,
+        log_x: bool = False,
+        seed: int = 0,
+        checkpoint_dir: str | Path | None = None,
+        progress: bool = False,
+    ) -> TallPosterior:
+        """Trains the score network on single observations.
+
+        `source`: a simulator, a function from parameters [N, m] (a float32 tensor) to one observation each, [N, d],
+        which is called once with `simulations` draws of the prior; or a pair (theta [N, m], x [N, d]) drawn from
+        the prior and the simulator. `prior`: see `tallsbi.api.priors`.
+
+        With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
+        the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
+        positive and standardised in log space. `checkpoint_dir`: where an interrupted training is taken up again.
+        The same seed gives the same network, also where the simulator draws from torch's or numpy's global stream.
+        """
+        own = as_prior(prior)
+        theta, x = inputs.training_pairs(own, source, simulations, seed)
+        settings = TrainingSettings(
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            epochs=epochs,
+            early_stopping=early_stopping,
+            patience=patience,
+            min_epochs=min(patience, epochs),
+            validation_share=validation_share,
+            hidden=tuple(hidden),
+            layer_norm=layer_norm,
+        )
+        trained = train(
+            own.to_latent(theta),
+            x,
+            settings,
+            BENCHMARK,
+            seed=integer_seed(seed, "api", "training"),
+            log_x=log_x,
+            checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
+            progress=_bar("training") if progress else iter,
+        )
+        engine = TrainedPosterior(trained.saved("api"), own)
+        known = TrainingRange.of(x.double().log() if log_x else x)
+        return cls(engine, x.shape[1], known, trained.losses)
+
+    @classmethod
+    def from_sbi(cls, estimator: Any, prior: Any, x: Any = None) -> TallPosterior:
+        """A score network trained by sbi's NPSE with any of its processes, and the prior it was trained with.
+
+        `x` [N, d]: the observations it was trained on, to be warned of others far from them.
+        """
+        engine = SbiPosterior.of(estimator, as_prior(prior))
+        known = None
+        if x is not None:
+            known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x")[0])
+        return cls(engine, engine.x_dim, known)
+
+    def sample(
+        self,
+        x_obs: Any,
+        n_samples: int = 1000,
+        method: str = METHOD,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        clip: float = 3.0,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Float[Tensor, "*B S m"]:
+        """Draws given all observations: [S, m] for one dataset [n, d], [B, S, m] for several [B, n, d], float64.
+
+        `method`: GAUSS, GAUSS_PD, JAC, JAC_PD, LANGEVIN, DET_GEF, TAMED or any registered one, each also with
+        `-clip`, which keeps the state within [-clip, clip]. `settings` replaces settings of the method, such as
+        {"steps": 150}. A dataset's draws depend on its content, the method and the seed, not on the datasets
+        beside it. Draws that are not finite are returned, with a warning.
+        """
+        x = inputs.observations(x_obs, self.x_dim)
+        samples = inputs.count(n_samples, "n_samples")
+        algorithm = algorithms.build(method, dict(settings or {}), clip=clip)
+        self._check_range(x)
+        theta = self._draw(algorithm, method, x, samples, seed, progress)
+        return theta if inputs.as_tensor(x_obs, "x_obs").ndim == 3 else theta[0]
+
+    def diagnose(
+        self,
+        source: Simulator | tuple[Any, Any],
+        n: int,
+        x_obs: Any = None,
+        *,
+        datasets: int = 200,
+        n_samples: int = 100,
+        method: str = METHOD,
+        settings: Mapping[str, Any] | None = None,
+        clip: float = 3.0,
+        classifiers: int = 1,
+        permutations: int = 50,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Diagnosis:
+        """Simulation-based calibration of the posterior of n observations; with `x_obs` [n, d] also l-C2ST there.
+
+        `source`: the simulator, called with `datasets` draws of the prior, n times each; or a pair
+        (theta [N, m], x [N, n, d]). `n_samples`: draws per dataset. `classifiers` and `permutations` are
+        those of l-C2ST; a p-value is a multiple of 1 / permutations.
+        """
+        n = inputs.count(n, "n")
+        theta, x = self._calibration_pairs(source, n, inputs.count(datasets, "datasets"), seed)
+        observed = None
+        if x_obs is not None:
+            observed = inputs.observations(x_obs, self.x_dim)
+            if observed.shape[:2] != (1, n):
+                raise ValueError(
+                    f"x_obs has shape {tuple(observed.shape)}; the local test looks at one dataset of n = {n} "
+                    f"observations, [{n}, {self.x_dim}]."
+                )
+        algorithm = algorithms.build(method, dict(settings or {}), clip=clip)
+        samples = inputs.count(n_samples, "n_samples")
+        drawn = self._draw(algorithm, method, x, samples, seed, progress)
+        usable = drawn.isfinite().all(-1).all(-1)
+        if int(usable.sum()) < 2:
+            raise ValueError(
+                f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets: there is nothing to "
+                f"diagnose; use {METHOD}, or a `-clip` variant."
+            )
+        theta, x, drawn = theta[usable], x[usable], drawn[usable]
+        ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
+        local = None
+        if observed is not None:
+            theta_o = self._draw(algorithm, method, observed, max(samples, 1000), seed, progress)[0]
+            local = local_calibration(
+                theta,
+                x,
+                drawn[:, 0],
+                theta_o,
+                observed[0],
+                classifiers=inputs.count(classifiers, "classifiers"),
+                permutations=inputs.count(permutations, "permutations"),
+            )
+        return Diagnosis(
+            n=n,
+            method=method,
+            samples=samples,
+            ranks=ranks,
+            ks_p_values=p_values,
+            c2st_prior=to_prior,
+            local=local,
+        )
+
+    def inference_data(
+        self,
+        x_obs: Any,
+        n_samples: int = 1000,
+        method: str = METHOD,
+        *,
+        names: Sequence[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        clip: float = 3.0,
+        seed: int = 0,
+    ) -> Any:
+        """`sample` as ArviZ `InferenceData` (a `DataTree` for ArviZ 1.0 and newer), with the observations.
+
+        One variable per name in `names` (theta_0, theta_1, ... without), with dimensions chain and draw, and
+        dataset for [B, n, d]. The draws are independent: they are one chain.
+        """
+        from tallsbi.api.inference_data import inference_data
+
+        names = [f"theta_{i}" for i in range(self.theta_dim)] if names is None else list(names)
+        if len(names) != self.theta_dim or len(set(names)) != len(names):
+            raise ValueError(f"names = {names}: give {self.theta_dim} different names, one per coordinate.")
+        theta = self.sample(x_obs, n_samples, method, settings=settings, clip=clip, seed=seed)
+        return inference_data(
+            theta, inputs.as_tensor(x_obs, "x_obs").double(), names, {"method": method, "seed": seed}
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the network, its prior and all it takes to use them into a folder: safetensors and JSON."""
+        if not isinstance(self.engine, TrainedPosterior):
+            raise TypeError(
+                "a posterior made by from_sbi has no file of its own, since sbi's networks can be any module; save "
+                "the estimator the way sbi does and call from_sbi again."
+            )
+        files.save(folder, self.engine, self.training_range)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> TallPosterior:
+        """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`."""
+        engine, known = files.load(folder)
+        return cls(engine, len(engine.saved.normaliser.x_mean), known)
+
+    def _draw(
+        self,
+        algorithm: Algorithm,
+        method: str,
+        x: Float[Tensor, "B n d"],
+        samples: int,
+        seed: int,
+        progress: bool,
+    ) -> Float[Tensor, "B S m"]:
+        width = max(samples, getattr(algorithm, "cov_samples", 0))
+        size = max(1, _ENTRIES // (width * min(x.shape[1], 100) * self.theta_dim))
+        bar = _bar(method) if progress else iter
+        runs = []
+        for part in x.split(size):
+            generators = [_stream(seed, dataset) for dataset in part]
+            runs.append(self.engine.sample(algorithm, part, samples, generators, bar))
+        _warn_of_failures(method, [run.health for run in runs], samples)
+        return torch.cat([run.theta for run in runs])
+
+    def _check_range(self, x: Float[Tensor, "B n d"]) -> None:
+        if isinstance(self.engine, TrainedPosterior) and self.engine.saved.normaliser.log_x:
+            if not bool((x > 0).all()):
+                dataset, observation, coordinate = (int(i) for i in (x <= 0).nonzero()[0])
+                raise ValueError(
+                    f"x_obs: observation {observation} of dataset {dataset} is "
+                    f"{float(x[dataset, observation, coordinate]):g} in coordinate {coordinate}, but the network was "
+                    "trained with log_x = True: only positive observations have a logarithm."
+                )
+            x = x.log()
+        if self.training_range is not None:
+            self.training_range.warn(x)
+
+    def _calibration_pairs(
+        self, source: Simulator | tuple[Any, Any], n: int, datasets: int, seed: int
+    ) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n d"]]:
+        if callable(source):
+            theta = self.prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
+            repeated = theta.repeat_interleave(n, 0)
+            x = inputs.simulate(source, repeated, integer_seed(seed, "api", "calibration", "simulator"))
+            return theta.double(), inputs.observations(x.unflatten(0, (datasets, n)), self.x_dim, "x")
+        if not isinstance(source, (tuple, list)) or len(source) != 2:
+            raise TypeError(
+                f"the first argument is {type(source).__name__}: give the simulator, or a pair (theta [N, m], "
+                "x [N, n, d])."
+            )
+        theta, x = inputs.as_tensor(source[0], "theta").double(), source[1]
+        x = inputs.observations(x, self.x_dim, "x")
+        if theta.ndim != 2 or theta.shape != (len(x), self.theta_dim) or x.shape[1] != n:
+            raise ValueError(
+                f"theta has shape {tuple(theta.shape)} and x {tuple(x.shape)}; for n = {n} give "
+                f"theta [N, {self.theta_dim}] and x [N, {n}, {self.x_dim}]."
+            )
+        return theta, x
+
+
+def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
+    """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
+    digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
+    return torch_generator(seed, "api", "draws", digest)
+
+
+def _warn_of_failures(method: str, healths: Sequence[Any], samples: int) -> None:
+    nonfinite = torch.cat([health.nonfinite for health in healths])
+    lost = torch.cat([health.lost_definiteness for health in healths])
+    if bool((nonfinite > 0).any()):
+        first = int(nonfinite.nonzero()[0])
+        warnings.warn(
+            f"{method}: {int(nonfinite.sum())} of {len(nonfinite) * samples} draws are not finite, in "
+            f"{int((nonfinite > 0).sum())} of {len(nonfinite)} datasets (the first is dataset {first}); use "
+            f"{METHOD}, which cannot diverge, or more steps.",
+            stacklevel=4,
+        )
+    if bool((lost > 0).any()):
+        first = int(lost.nonzero()[0])
+        warnings.warn(
+            f"{method}: the precision of the composition was not positive definite in {int((lost > 0).sum())} of "
+            f"{len(lost)} datasets (the first is dataset {first}); draws may be wrong: use {METHOD}, which is "
+            "positive definite by construction.",
+            stacklevel=4,
+        )
+
+
+def _bar(label: str) -> Progress:
+    from tqdm.auto import tqdm
+
+    return lambda items: tqdm(items, desc=label)

@@ -1,0 +1,211 @@
+"""Score networks trained by the `sbi` package (NPSE), as a `Score` and a posterior of tallsbi.
+
+sbi diffuses theta in its own units, theta_tau = mu(tau) theta_0 + s(tau) z, with mu and s those of its VP, VE or
+sub-VP process. With v = theta - shift and c = sqrt(mu^2 + s^2), the state u = (theta_tau - mu shift) / c is that of
+a variance-preserving diffusion of v with alpha = mu^2 / c^2, and its score is
+
+    score_u(u, t) = c score_sbi(c u + mu shift, tau).
+
+So every process becomes a schedule of ours, with tau(t) chosen such that alpha agrees: for VP tau = t. The shift
+is the mean sbi standardises with; it moves the state at t = 1 to mean zero, where samplers start. Networks with
+`compose_standardization` diffuse (theta - shift) / scale instead, which is our latent space itself.
+
+Below its `t_min` a network has never been trained; the score is taken at `t_min` there, as the density hardly
+changes any more.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.priors import Gaussian, Prior, Uniform
+from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Progress, Samples
+from tallsbi.schedule import Schedule
+from tallsbi.scores.base import BoundScore, Score
+
+_PAIRS = 30_000  # samples times observations evaluated at once
+_SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
+
+
+class SbiScore(Score):
+    """The score of an sbi estimator in the shifted space described above; x as sbi takes it."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.process = _process(estimator)
+        self.schedule = self.process.schedule
+        (self.dim,), (self.x_dim,) = estimator.input_shape, estimator.condition_shape
+        # A copy, since weights are frozen here: Jacobians go forward through them.
+        self.estimator = copy.deepcopy(estimator).eval().requires_grad_(False)
+        self.embedding = self.estimator._embedding_net
+        # Observations are embedded once, when they are bound, not for every sample and step.
+        self.estimator._embedding_net = nn.Identity()
+        if estimator.compose_enabled:
+            self.shift, self.scale = (
+                estimator._theta_shift.reshape(-1).clone(),
+                estimator._theta_scale.reshape(-1).clone(),
+            )
+            self.centre = torch.zeros_like(self.shift)
+            self.spread = torch.ones_like(self.shift)
+        else:
+            self.shift = estimator.mean_0.reshape(-1).expand(self.dim).clone()
+            self.scale = torch.ones_like(self.shift)
+            self.centre = self.shift
+            self.spread = estimator.std_0.reshape(-1).expand(self.dim).clone()
+
+    @torch.no_grad()
+    def bind(self, x: Float[Tensor, "B n d"]) -> BoundSbiScore:
+        embedded = self.embedding(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        return BoundSbiScore(self, embedded)
+
+
+class BoundSbiScore(BoundScore):
+    def __init__(self, score: SbiScore, embedded: Float[Tensor, "B n e"]) -> None:
+        self.score, self.embedded = score, embedded
+        self.n, self.schedule = embedded.shape[1], score.schedule
+
+    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+        tau, mu, scale = self.score.process.at(t)
+        time = theta.new_tensor(tau)
+        size = max(1, _PAIRS // (theta.shape[0] * self.n))
+        state = theta * scale + mu * self.score.centre.to(theta)
+        # Blocks are joined and not written in place: forward-mode differentiation passes through here.
+        parts = [
+            self.score.estimator.score(part[:, :, None], self.embedded[:, None], time)
+            for part in state.split(size, 1)
+        ]
+        return torch.cat(parts, 1) * scale
+
+
+@dataclass(frozen=True)
+class _Process:
+    """mu(tau) and s(tau) of an sbi process on [t_min, t_max], and the schedule it becomes."""
+
+    kind: str
+    low: float  # beta_min, or sigma_min of VE
+    high: float
+    t_min: float
+    t_max: float
+
+    @property
+    def schedule(self) -> Schedule:
+        if self.kind == "VP":
+            return Schedule(quadratic=0.5 * (self.high - self.low), linear=self.low, floor=0.0)
+        # Any schedule will do that ends where the process does.
+        mu, s = self._coefficients(self.t_max)
+        return Schedule(quadratic=math.log1p((s / mu) ** 2), floor=0.0)
+
+    def at(self, t: float) -> tuple[float, float, float]:
+        """tau(t) in the trained range, mu there, and c = sqrt(mu^2 + s^2)."""
+        tau = min(max(self._time(t), self.t_min), self.t_max)
+        mu, s = self._coefficients(tau)
+        return tau, mu, math.hypot(mu, s)
+
+    def _time(self, t: float) -> float:
+        if self.kind == "VP":
+            return t
+        schedule = self.schedule
+        ratio = schedule.upsilon(t) / schedule.alpha(t)  # s^2 / mu^2
+        if self.kind == "VE":
+            return 0.5 * math.log(ratio / self.low**2) / math.log(self.high / self.low)
+        # Sub-VP: mu^2 = a and s = 1 - a with a = exp(-b(tau)), so (1 - a)^2 = ratio a.
+        a = 2 / (2 + ratio + math.sqrt(ratio * (ratio + 4)))
+        b = -math.log(a)
+        half = 0.5 * (self.high - self.low)
+        return 2 * b / (self.low + math.sqrt(self.low**2 + 4 * half * b))
+
+    def _coefficients(self, tau: float) -> tuple[float, float]:
+        if self.kind == "VE":
+            return 1.0, self.low * (self.high / self.low) ** tau
+        b = 0.5 * (self.high - self.low) * tau**2 + self.low * tau
+        s = -math.expm1(-b)
+        return math.exp(-0.5 * b), math.sqrt(s) if self.kind == "VP" else s
+
+
+def _process(estimator: Any) -> _Process:
+    from sbi.neural_nets.estimators.score_estimator import (
+        SubVPScoreEstimator,
+        VEScoreEstimator,
+        VPScoreEstimator,
+    )
+
+    kinds = {"VP": VPScoreEstimator, "sub-VP": SubVPScoreEstimator, "VE": VEScoreEstimator}
+    kind = next((name for name, cls in kinds.items() if isinstance(estimator, cls)), None)
+    if kind is None:
+        raise TypeError(
+            f"from_sbi: {type(estimator).__name__} has no score tallsbi can use; give what NPSE.train() returns "
+            f"({', '.join(cls.__name__ for cls in kinds.values())})."
+        )
+    if len(estimator.input_shape) != 1 or len(estimator.condition_shape) != 1:
+        raise ValueError(
+            f"from_sbi: parameters of shape {tuple(estimator.input_shape)} and observations of shape "
+            f"{tuple(estimator.condition_shape)}; both must be vectors."
+        )
+    low, high = (
+        (estimator.sigma_min, estimator.sigma_max)
+        if kind == "VE"
+        else (estimator.beta_min, estimator.beta_max)
+    )
+    return _Process(kind, float(low), float(high), float(estimator.t_min), float(estimator.t_max))
+
+
+@dataclass(frozen=True, eq=False)
+class SbiPosterior:
+    """An sbi network with its prior; `latent` is the prior of (theta - shift) / scale."""
+
+    score: SbiScore
+    prior: Prior
+    latent: Prior
+    dtype: torch.dtype = torch.float32
+
+    @classmethod
+    def of(cls, estimator: Any, prior: Prior) -> SbiPosterior:
+        score = SbiScore(estimator)
+        if not isinstance(prior, (Gaussian, Uniform)):
+            raise ValueError(
+                f"from_sbi: the network diffuses theta itself, where a {type(prior).__name__} prior has no diffused "
+                "score in closed form; train sbi's network on a transform of theta with a Gaussian or uniform "
+                "prior, such as log theta, or use TallPosterior.fit."
+            )
+        if prior.dim != score.dim:
+            raise ValueError(
+                f"from_sbi: the prior has {prior.dim} coordinates, the network {score.dim}; give the prior it was "
+                "trained with."
+            )
+        left = score.schedule.sqrt_alpha(1.0) * float(score.spread.max())
+        if left > _SIGNAL:
+            warnings.warn(
+                f"the diffusion of this sbi network does not cover its parameters: at its end {left:.2g} noise "
+                "standard deviations of them are left, and samplers start from pure noise. Train it on "
+                "standardised parameters, or with posterior_score_nn(..., compose_standardization=True).",
+                stacklevel=3,
+            )
+        latent = prior.to(dtype=torch.float64).normalised(score.shift.double(), score.scale.double())
+        return cls(score, prior, latent)
+
+    @property
+    def x_dim(self) -> int:
+        return self.score.x_dim
+
+    def sample(
+        self,
+        algorithm: Algorithm,
+        x: Float[Tensor, "B n d"],
+        samples: int,
+        generators: list[torch.Generator],
+        progress: Progress = iter,
+    ) -> Samples:
+        """Draws in the parameter's own space, float64."""
+        problem = Problem(self.score, self.latent.to(dtype=self.dtype), x.to(self.dtype))
+        run = algorithm.sample(problem, samples, Noise(generators, self.dtype), progress)
+        theta = run.theta.double() * self.score.scale.double() + self.score.shift.double()
+        return Samples(theta, run.health)

@@ -1,0 +1,80 @@
+"""SBC and l-C2ST accept the exact posterior and reject ones that are too narrow or in the wrong place."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
+
+from tallsbi.api import TallPosterior
+
+FEW = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
+
+
+@dataclass(frozen=True, eq=False)
+class Narrow(ExactEngine):
+    """Draws with half the spread, or shifted."""
+
+    factor: float = 0.5
+    shift: float = 0.0
+
+    def sample(self, *arguments):
+        run = super().sample(*arguments)
+        mean = run.theta.mean(1, keepdim=True)
+        return replace(run, theta=mean + self.factor * (run.theta - mean) + self.shift)
+
+
+def test_the_exact_posterior_is_calibrated():
+    found = exact_posterior().diagnose(simulator, 5, datasets(1, 5)[0], **FEW, permutations=10)
+    assert found.ranks.shape == (150, 2)
+    assert 0 <= found.ranks.min() <= found.ranks.max() <= 100
+    assert found.ks_p_values.min() > 1e-3
+    assert np.abs(found.c2st_prior - 0.5).max() < 0.2
+    assert found.local.p_values.shape == (1,)
+    text = str(found)
+    assert "GAUSS_PD, n = 5, 150 datasets with 100 draws each" in text
+    assert "l-C2ST at the observed dataset" in text
+
+
+@pytest.mark.parametrize("engine", [Narrow(factor=0.4), Narrow(factor=1.0, shift=1.0)])
+def test_a_wrong_posterior_is_rejected(engine):
+    found = TallPosterior(engine, 2).diagnose(simulator, 5, **FEW)
+    assert found.ks_p_values.max() < 1e-4
+    assert not found.calibrated
+    assert found.local is None
+    assert "NOT calibrated" in str(found)
+
+
+def test_the_local_test_sees_a_shift():
+    found = TallPosterior(Narrow(factor=1.0, shift=1.5), 2).diagnose(
+        simulator, 2, datasets(1, 2)[0], **{**FEW, "datasets": 300}, permutations=10
+    )
+    assert found.local.p_values[0] == 0
+    assert found.local.statistics[0] > found.local.null.max()
+
+
+def test_pairs_are_taken_as_they_are_and_results_repeat():
+    theta = PRIOR.sample(120, torch.Generator().manual_seed(0))
+    x = theta[:, None] + torch.randn(
+        120, 3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1)
+    )
+    one = exact_posterior().diagnose((theta, x), 3, **FEW)
+    other = exact_posterior().diagnose((theta.numpy(), x.numpy()), 3, **FEW)
+    assert np.array_equal(one.ranks, other.ranks)
+    assert np.array_equal(one.c2st_prior, other.c2st_prior)
+    drawn = exact_posterior().sample(x, 100, settings=FEW["settings"])
+    assert np.array_equal(one.ranks, (drawn < theta[:, None]).sum(1).numpy())
+
+
+def test_what_cannot_be_diagnosed():
+    posterior = exact_posterior()
+    theta, x = PRIOR.sample(5, torch.Generator()), datasets(5, 3)
+    with pytest.raises(ValueError, match=r"for n = 4 give theta \[N, 2\] and x \[N, 4, 2\]"):
+        posterior.diagnose((theta, x), 4)
+    with pytest.raises(TypeError, match="the first argument is NoneType: give the simulator"):
+        posterior.diagnose(None, 4)
+    with pytest.raises(ValueError, match=r"one dataset of n = 3 observations, \[3, 2\]"):
+        posterior.diagnose((theta, x), 3, datasets(1, 4))
+    with pytest.raises(ValueError, match="n = 0: it must be a positive integer"):
+        posterior.diagnose(simulator, 0)

@@ -1,0 +1,91 @@
+"""A saved posterior gives the same draws; a damaged or foreign one is refused with a reason."""
+
+import pytest
+import torch
+from models import datasets, quick_fit, simulator
+from torch import distributions as td
+
+from tallsbi.api import TallPosterior
+from tallsbi.study.files import DataError
+from tallsbi.study.tensors import write_tensors
+
+PRIORS = {
+    "gaussian": td.MultivariateNormal(torch.tensor([1.0, -2.0]), torch.diag(torch.tensor([4.0, 1.0]))),
+    "uniform": td.Uniform(torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 3.0])),
+    "lognormal": td.LogNormal(torch.zeros(2), torch.ones(2)),
+    "exponential": td.Exponential(torch.ones(2)),
+}
+
+
+@pytest.fixture(scope="module")
+def posterior():
+    return quick_fit()
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_same_draws_after_saving(prior, tmp_path):
+    posterior = TallPosterior.fit(
+        PRIORS[prior], simulator, simulations=200, epochs=2, hidden=(8,), early_stopping=False
+    )
+    posterior.save(tmp_path / "deep" / "folder")
+    again = TallPosterior.load(tmp_path / "deep" / "folder")
+    x = datasets(2, 3)
+    for method in ("GAUSS_PD", "DET_GEF"):
+        settings = {"steps": 10}
+        assert torch.equal(
+            posterior.sample(x, 20, method, settings=settings), again.sample(x, 20, method, settings=settings)
+        )
+    assert again.training_range.farthest == posterior.training_range.farthest
+    assert torch.equal(again.training_range.distances(x), posterior.training_range.distances(x))
+
+
+def test_saving_twice_gives_the_same_bytes(posterior, tmp_path):
+    for name in ("a", "b"):
+        posterior.save(tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert files == ["network.json", "network.safetensors", "posterior.safetensors"]
+    for name in files:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_what_is_not_a_saved_posterior(posterior, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"has no posterior.safetensors and no network.safetensors"):
+        TallPosterior.load(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(FileExistsError, match="is a file; give the name of a folder"):
+        posterior.save(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["network.safetensors", "posterior.safetensors"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "text"])
+def test_damage_is_noticed(posterior, tmp_path, name, damage):
+    posterior.save(tmp_path)
+    path = tmp_path / name
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        content = content[: len(content) // 2]
+    elif damage == "flip":
+        content[4] ^= 0xFF  # in the length of the header
+    else:
+        content = bytearray(b"not a file of this kind")
+    path.write_bytes(bytes(content))
+    with pytest.raises(DataError, match=r"cannot load .*damaged.*; save the posterior again"):
+        TallPosterior.load(tmp_path)
+
+
+def test_files_of_two_posteriors_are_not_mixed(posterior, tmp_path):
+    posterior.save(tmp_path / "a")
+    quick_fit(seed=9).save(tmp_path / "b")
+    (tmp_path / "a" / "network.safetensors").write_bytes(
+        (tmp_path / "b" / "network.safetensors").read_bytes()
+    )
+    with pytest.raises(DataError, match="damaged or belongs to another posterior"):
+        TallPosterior.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize("header", [{"format": "something else"}, {"format": "tallsbi posterior 1"}, ["a"]])
+def test_foreign_content_is_refused(posterior, tmp_path, header):
+    posterior.save(tmp_path)
+    write_tensors({"mean": torch.zeros(2)}, header, tmp_path / "posterior.safetensors")
+    with pytest.raises(DataError, match="cannot load"):
+        TallPosterior.load(tmp_path)

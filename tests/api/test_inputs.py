@@ -1,0 +1,163 @@
+"""Every refusal says what was given, where, and what to do."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
+
+from tallsbi.api import TallPosterior, inputs
+from tallsbi.api.inputs import FarObservations, TrainingRange
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.zeros(2), r"x_obs has shape (2,): give n observations of one dataset, [n, 2].*x_obs[None]"),
+        (torch.zeros(1, 1, 1, 2), "x_obs has shape (1, 1, 1, 2)"),
+        (torch.zeros(5, 3), "x_obs has observations of 3 numbers.*the last axis must be 2"),
+        (torch.zeros(0, 2), "x_obs has shape (1, 0, 2), without a single observation.*the prior"),
+        (torch.zeros(0, 3, 2), "without a single observation"),
+        ([[1.0, 2.0], [1.0]], "x_obs: not an array of numbers.*lists of equal lengths"),
+        ([["a", "b"]], "x_obs: not an array of numbers (holds <U1)"),
+    ],
+)
+def test_observations_of_the_wrong_shape(x, message):
+    with pytest.raises(ValueError, match=re.escape(message).replace(r"\.\*", ".*")):
+        exact_posterior().sample(x)
+
+
+def test_one_dimensional_observations_need_their_axis():
+    with pytest.raises(ValueError, match=r"give x_obs\[:, None\]"):
+        inputs.observations(np.zeros(30), 1)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_observations_that_are_not_finite_are_named(bad):
+    x = datasets(3, 4)
+    x[2, 1, 0] = x[2, 3, 1] = bad
+    message = f"observation 1 of dataset 2 is {bad} in coordinate 0 (2 of 12 observations are not finite)"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        exact_posterior().sample(x)
+
+
+@pytest.mark.parametrize("samples", [0, -1, True])
+def test_number_of_samples(samples):
+    with pytest.raises(ValueError, match=r"n_samples = .* positive integer"):
+        exact_posterior().sample(datasets(1, 2), samples)
+
+
+@pytest.mark.parametrize("value", [2.5, "many", None])
+def test_counts_are_integers(value):
+    with pytest.raises(ValueError, match=r"datasets = .*: it must be a positive integer"):
+        inputs.count(value, "datasets")
+
+
+def test_methods_and_their_settings():
+    posterior, x = exact_posterior(), datasets(1, 2)
+    with pytest.raises(ValueError, match=r"Unknown algorithm 'gaus'.*did you mean GAUSS\?"):
+        posterior.sample(x, method="gaus")
+    with pytest.raises(ValueError, match="JAC has no such setting; it takes steps"):
+        posterior.sample(x, method="JAC", settings={"cov_steps": 3})
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (lambda theta: theta[0], r"result has shape \(2,\) for 400 parameters.*lambda theta: torch.stack"),
+        (lambda theta: theta[:, 0], r"has shape \(400,\).*add an axis: x\[:, None\]"),
+        (lambda theta: theta / (theta[:, :1] > -9), None),
+        (
+            lambda theta: torch.where(theta > 1.5, torch.nan, theta),
+            "simulations are not finite, the first is row",
+        ),
+        (lambda theta: "no", "the simulator's result: not an array of numbers"),
+    ],
+)
+def test_what_a_simulator_returns(source, message):
+    if message is None:
+        quick_fit(source)
+        return
+    with pytest.raises(ValueError, match=message):
+        quick_fit(source)
+
+
+def test_pairs():
+    theta = torch_prior().sample((50,))
+    with pytest.raises(ValueError, match=r"theta has shape \(50, 1\); the prior has 2 coordinates"):
+        quick_fit((theta[:, :1], theta))
+    with pytest.raises(ValueError, match=r"x has shape \(49, 2\) for 50 parameters"):
+        quick_fit((theta, theta[1:]))
+    with pytest.raises(TypeError, match=r"the second argument is int: give a simulator"):
+        inputs.training_pairs(PRIOR, 3, 10, 0)
+    box = torch.distributions.Uniform(torch.zeros(2), torch.ones(2))
+    with pytest.raises(
+        ValueError, match=r"rows are outside the prior's support, the first is row 1, \[2.0, 0.5\]"
+    ):
+        TallPosterior.fit(box, ([[0.5, 0.5], [2.0, 0.5]], [[0.0], [1.0]]))
+    with pytest.raises(ValueError, match=r"simulations = 0: it must be a positive integer"):
+        quick_fit(simulations=0)
+
+
+def test_far_observations_are_warned_of_with_their_distance():
+    posterior, x = quick_fit(), datasets(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        posterior.sample(x, 5)
+    x[1, 2] = torch.tensor([500.0, -2.0])
+    with pytest.warns(
+        FarObservations, match=r"1 of 6 .* observation 2 of dataset 1: Mahalanobis distance"
+    ) as caught:
+        posterior.sample(x, 5)
+    text = str(caught[0].message)
+    assert "coordinate 0 is 500" in text
+    distance = float(re.search(r"distance ([\d.e+]+),", text)[1])
+    assert distance == pytest.approx(float(posterior.training_range.distances(x)[1, 2]), rel=0.01)
+
+
+def test_distances_are_those_of_mahalanobis():
+    rows = torch.randn(500, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) @ torch.randn(
+        3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)
+    )
+    known = TrainingRange.of(rows)
+    centred = rows[:5] - rows.mean(0)
+    expected = (centred @ torch.linalg.inv(torch.cov(rows.T)) * centred).sum(1).sqrt()
+    torch.testing.assert_close(known.distances(rows[None, :5])[0], expected)
+    assert known.farthest == pytest.approx(float(known.distances(rows[None]).max()))
+
+
+def test_correlated_outliers_and_constant_columns_are_seen():
+    draws = torch.Generator().manual_seed(0)
+    z = torch.randn(400, 1, dtype=torch.float64, generator=draws)
+    rows = torch.cat([z, z + 0.01 * torch.randn(400, 1, dtype=torch.float64, generator=draws), 0 * z + 7], 1)
+    known = TrainingRange.of(rows)
+    # Each coordinate is within its range; together they are not.
+    inside, outside = torch.tensor([[[1.0, 1.0, 7.0]]]).double(), torch.tensor([[[1.0, -1.0, 7.0]]]).double()
+    assert float(known.distances(inside)) < known.farthest < 0.1 * float(known.distances(outside))
+    changed = torch.tensor([[[1.0, 1.0, 8.0]]]).double()
+    with pytest.warns(FarObservations, match=r"infinite \(a value that never varied\)"):
+        known.warn(changed)
+
+
+def test_draws_that_are_not_finite_are_returned_and_warned_of():
+    x = datasets(2, 100)
+    with pytest.warns(UserWarning, match=r"LANGEVIN: \d+ of 40 draws are not finite.*use GAUSS_PD"):
+        theta = exact_posterior().sample(x, 20, "LANGEVIN", settings={"steps": 300, "tau": 60.0})
+    assert not bool(theta.isfinite().all())
+
+
+def test_global_streams_are_restored_after_an_error():
+    def failing(theta):
+        raise RuntimeError("the simulator's own error")
+
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    torch.manual_seed(1)
+    with pytest.raises(RuntimeError, match="the simulator's own error"):
+        inputs.simulate(failing, torch.zeros(3, 2), 5)
+    assert torch.equal(torch.rand(1), expected)
+    assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    assert simulator is not failing
