@@ -271,7 +271,7 @@ def test_where(tmp_path, capsys):
         "Figures  results/smoke-stated/figures             (1 figure)",
         "Report   results/smoke-stated/report/index.html",
     ]
-    assert where.main(["--run", "trial", "--directory"], tmp_path) == 0
+    assert where.main(["--config", "run=trial", "--directory"], tmp_path) == 0
     assert capsys.readouterr().out == "results/trial\n"
 
 

@@ -1,6 +1,6 @@
 """The gallery: figures, tables and claims of a finished run as Markdown and small pictures, to be kept in docs/.
 
-    python -m tallsbi.report.gallery [--scale laptop] [--protocol published] [--run NAME]
+    python -m tallsbi.report.gallery [--scale laptop] [--protocol NAME] [--config 'KEY=VALUE ...']
 
 It writes docs/gallery/README.md, figures/*.png and tables/*.md, and removes what a former gallery left there.
 """

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pandas as pd
-
 from tallsbi.report.page import Usage
+from tallsbi.study.benchmarks import read_benchmark
 
 UNKNOWN = "unknown"
 
@@ -32,20 +31,14 @@ class Record:
 def read_records(folder: Path) -> tuple[Record, ...]:
     """Every benchmark record below a folder, in the order of the paths; the part is the first folder."""
     return tuple(
-        record
+        _record(path, path.relative_to(folder).parts[0].removesuffix(".tsv"))
         for path in sorted(folder.rglob("*.tsv"))
-        for record in _records(path, path.relative_to(folder).parts[0].removesuffix(".tsv"))
     )
 
 
-def _records(path: Path, part: str) -> Iterable[Record]:
-    frame = pd.read_csv(path, sep="\t", na_values=["-", "NA"])
-    numbers = frame.reindex(columns=["s", "cpu_time", "max_rss"]).apply(pd.to_numeric, errors="coerce")
-    for row in numbers.itertuples():
-        # A job shorter than the interval of the measurement has no CPU time of its own.
-        core = row.cpu_time if pd.notna(row.cpu_time) and row.cpu_time > 0 else row.s
-        memory = float(row.max_rss) if pd.notna(row.max_rss) else 0.0
-        yield Record(part, float(row.s), float(core), memory, path.stat().st_mtime)
+def _record(path: Path, part: str) -> Record:
+    taken = read_benchmark(path)
+    return Record(part, taken.wall, taken.processor, taken.memory, path.stat().st_mtime)
 
 
 def usage(records: Iterable[Record]) -> tuple[Usage, ...]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallsbi.study.benchmarks import read_benchmark
 from tallsbi.study.costs import TABLE, CostModel, Record, adapted, fit, read_model, write_model
 from tallsbi.study.launch import options, run_of, settings
 
@@ -45,9 +46,7 @@ class PlannedJob:
     benchmark: str | None
 
 
-def planned_jobs(
-    root: Path, settings: Sequence[str] = (), configfile: Path | None = None
-) -> list[PlannedJob]:
+def planned_jobs(root: Path, chosen: Sequence[str] = (), configfile: Path | None = None) -> list[PlannedJob]:
     """All jobs of a run, whether or not they are done; `chosen` are `key=value` for Snakemake's --config."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--nolock", "--cores", "2"]
     command += ["--nocolor"]
@@ -89,23 +88,8 @@ def records_of(jobs: Sequence[PlannedJob], root: Path) -> list[Record]:
 def _record(job: PlannedJob, root: Path) -> Record | None:
     if job.benchmark is None or not (root / job.benchmark).exists():
         return None
-    row = _row(root / job.benchmark)
-    # A job with all cores to itself computes on one of them.
-    return Record(job.key, job.work, _processor_seconds(row), float(row["max_rss"]))
-
-
-def _row(path: Path) -> dict[str, str]:
-    header, *values = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    row = dict(zip(header, values[-1], strict=True))
-    # Snakemake writes NA for a job that ended before it was looked at.
-    return {name: "0" if value in ("NA", "-") else value for name, value in row.items()}
-
-
-def _processor_seconds(row: dict[str, str]) -> float:
-    """Snakemake looks at a running job now and then: what came after its last look is added in proportion."""
-    wall = float(row["s"])
-    used = max(float(row["cpu_time"]), wall * float(row["mean_load"]) / 100)
-    return max(used, 0.1) if used > 0.3 * wall else max(wall, 0.1)
+    taken = read_benchmark(root / job.benchmark)
+    return Record(job.key, job.work, max(taken.processor, 0.1), taken.memory)
 
 
 def stage_of(rule: str) -> str:

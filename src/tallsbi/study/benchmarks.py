@@ -1,0 +1,38 @@
+"""Snakemake's benchmark records: what one job has taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tallsbi.study.files import DataError
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Seconds on the clock and of processor time, and the peak of its memory in MiB (0: not seen)."""
+
+    wall: float
+    processor: float
+    memory: float
+
+
+def read_benchmark(path: str | Path) -> Benchmark:
+    """The last record of a file; a damaged one gives a `DataError`."""
+    path = Path(path)
+    try:
+        header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        row = dict(zip(header, rows[-1], strict=True))
+        wall, used, load, memory = (_number(row[key]) for key in ("s", "cpu_time", "mean_load", "max_rss"))
+    except (ValueError, KeyError, IndexError) as error:
+        raise DataError(
+            f"{path} is damaged ({error!r}): delete it, and its job runs again when it is asked for"
+        ) from error
+    # Snakemake looks at a running job now and then: what came after its last look is added in proportion. A job
+    # that was over before the first has only its time on the clock.
+    processor = max(used, wall * load / 100)
+    return Benchmark(wall, processor if processor > 0.3 * wall else wall, memory)
+
+
+def _number(text: str) -> float:
+    return 0.0 if text in ("NA", "-") else float(text)
