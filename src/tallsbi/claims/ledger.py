@@ -101,7 +101,7 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
         "measured": _number(leaf.estimate),
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
-        "reading": _reading(leaf, verdict, by, len(found)),
+        "reading": _reading(leaf, verdict, by, len(found)) + _lacking(leaf, verdict, by),
     }
 
 
@@ -132,6 +132,14 @@ def _reading(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list], count
     detail = f" ({leaf.detail})" if leaf.detail else ""
     label = f"{leaf.label} " if leaf.label else ""
     return f"{tally}{about}{label}{_number(leaf.estimate)}{detail}, expected {_range(leaf.expected)}."
+
+
+def _lacking(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list]) -> str:
+    """What data another open comparison lacks, for a reader who wonders what a larger run would add."""
+    others = [each for each, _ in by[Verdict.UNDECIDED] if each.missing and each is not leaf]
+    if verdict != Verdict.UNDECIDED or leaf.missing or not others:
+        return ""
+    return f" Lacking: {others[0].label + ': ' if others[0].label else ''}{others[0].missing}."
 
 
 def _switches(claim: Mapping[str, Any], fidelity: Mapping[str, Any]) -> str:
