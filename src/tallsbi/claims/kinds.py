@@ -94,7 +94,7 @@ def _compare(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
             pairs = _paired(frame, left, right, test)
             differences = _averaged(_difference(pairs, logarithm), test)
         except NoRows as lack:
-            found.append(Evidence(name, expectation(test), missing=f"{lack}; {_versus(left, right)}"))
+            found.append(Evidence(name, expectation(test), missing=str(lack)))
             continue
         found.append(_located(differences, name, test, np.exp if logarithm else float, pairs))
     return found

@@ -108,10 +108,11 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
 def _uncertainty(leaf: Evidence) -> str:
     low, high = leaf.interval(ALPHA)
     if leaf.exact:
-        return "exact" if low == high else f"exact, {_number(low)} to {_number(high)}"
+        ends = list(dict.fromkeys(map(_number, (low, high))))
+        return "exact" if len(ends) == 1 else f"exact, {' to '.join(ends)}"
     if leaf.missing and leaf.count == 0:
         return "–"
-    if np.isinf([low, high]).all():
+    if high == np.inf and low in (0.0, -np.inf):
         return "no interval"
     return f"{100 * (1 - ALPHA):g} % [{_number(low)}, {_number(high)}]"
 
