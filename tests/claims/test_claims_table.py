@@ -59,11 +59,18 @@ def test_every_claim_has_one_headline_and_its_variants(table):
     assert (tidy[tidy.id == "C20"].variant.nunique(), (tidy.id == "C01").sum()) == (4, 1)
 
 
-def test_the_other_protocol_has_the_other_headline():
+def test_the_other_protocol_has_the_other_headline_and_is_shown_beside(table):
     stated = {**FIDELITY, "toy_prior": "standard", "exclude_sets": False}
-    tidy = make(run(sets=6), {**settings(FILE), "fidelity": stated}).tidy
+    other = {"other": table.tidy}
+    made = make({**run(sets=6), **other}, {**settings(FILE), "fidelity": stated, "other_run": "smoke"})
+    tidy = made.tidy
     assert tidy[tidy.headline & (tidy.id == "C15")].variant.tolist() == ["stated prior"]
     assert tidy[tidy.headline & (tidy.id == "C22")].variant.tolist() == ["all sets"]
+    beside = tidy[tidy.headline].set_index("id").other_verdict
+    assert beside.to_dict() == verdicts(table).to_dict()
+    assert "verdict of smoke" in made.shown
+    assert len(made.widths) == made.shown.shape[1]
+    assert "other_verdict" not in table.tidy
 
 
 def test_what_the_data_show_is_found(table):
