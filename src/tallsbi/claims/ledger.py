@@ -43,8 +43,13 @@ def _rows(
     for name, headline, test in _variants(claim, variants, fidelity):
         try:
             found = evidence(test, data)
-        except (ValueError, KeyError) as error:
+        except ValueError as error:
             raise ValueError(f"{claim['id']} ({name or 'as it is'}): {error}") from error
+        except KeyError as error:
+            raise ValueError(
+                f"{claim['id']} ({name or 'as it is'}): no column {error} in the data of the test; correct its "
+                "`value`, or rerun the rule that makes the data"
+            ) from error
         tree = found if isinstance(found, Parts) else Parts((found,))
         measured = _measured(tree, judge(tree))
         yield {

@@ -50,9 +50,9 @@ def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
 
 
 def to_markdown(table: Table, title: str) -> str:
-    body = table.shown.to_markdown(
-        index=False, disable_numparse=True, colalign=_alignment(list(table.shown.columns))
-    )
+    columns = list(table.shown.columns)
+    alignment = ["left"] * len(columns) if table.widths else _alignment(columns)
+    body = table.shown.to_markdown(index=False, disable_numparse=True, colalign=alignment)
     return f"# {title}\n\n{body}\n\n{table.note}\n"
 
 
