@@ -53,7 +53,11 @@ def toy(
                 "finite_share": 1.0,
             }
         )
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    sliced = {
+        name.removeprefix("max_"): 0.5 * frame[name] for name in ("max_sw", "max_sw_self", "max_sw_norm")
+    }
+    return frame.assign(**sliced)
 
 
 def timing(dims=(2, 10, 32), steps=(50, 400, 1000), rounds=5, rng=None):

@@ -65,7 +65,11 @@ def test_compare_is_paired():
 def test_two_sets_never_decide():
     leaf = evidence({"data": "it", **COMPARE}, lambda name: distances(1000.0, sets=2))
     assert judge(leaf) == UNDECIDED
-    assert "2 set, 5 are needed" in leaf.missing
+    assert leaf.missing == "2 set, 3 are needed"
+    several = {**COMPARE, "unit": ["task", "set"]}
+    for sets, found in ((2, UNDECIDED), (3, HOLDS)):
+        assert verdict(several, distances(1000.0, sets=sets, tasks=("sir", "slcp", "gmm"))) == found
+    assert verdict(COMPARE, distances(1000.0, sets=4)) == UNDECIDED
 
 
 def test_differences_where_values_may_be_negative():

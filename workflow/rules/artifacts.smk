@@ -167,9 +167,10 @@ TABLES = {
     "claims": (
         "claims",
         "The paper's claims on the data of this run",
-        CLAIMS_DATA,
+        {**CLAIMS_DATA, **other_claims()},
         {
             "claims": CLAIMS,
+            "other_run": OTHER_RUN,
             "content": fingerprint(CLAIMS, "workflow/schemas/claims.schema.yaml", root=ROOT),
             "fidelity": CFG["fidelity"],
             "toy_metric": TOY_METRIC.removesuffix("_norm"),

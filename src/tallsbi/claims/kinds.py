@@ -30,6 +30,8 @@ Test = Mapping[str, Any]
 Data = Callable[[str], pd.DataFrame]
 
 _SOME = 1e-9  # a difference of unknown size
+# What results vary over: with fewer of them nothing is decided, however many tasks or dimensions there are.
+REPLICATES = {"set": 3, "seed": 3}
 
 
 def evidence(test: Test, data: Data) -> Evidence | Parts:
@@ -92,7 +94,7 @@ def _compare(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
             pairs = _paired(frame, left, right, test)
             differences = _averaged(_difference(pairs, logarithm), test)
         except NoRows as lack:
-            found.append(Evidence(name, expectation(test), missing=f"{lack}; {_versus(left, right)}"))
+            found.append(Evidence(name, expectation(test), missing=str(lack)))
             continue
         found.append(_located(differences, name, test, np.exp if logarithm else float, pairs))
     return found
@@ -139,13 +141,15 @@ def _share(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
             count,
             _units(test),
             f"{successes} of {count}",
+            missing=_few(met.index, test),
         )
     ]
 
 
 def _shares(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
     (left,), (right,) = _sides(test["left"]), _sides(test["right"])
-    counts = [(int(met.sum()), len(met)) for met in (_met(rows(frame, side), test) for side in (left, right))]
+    met = [_met(rows(frame, side), test) for side in (left, right)]
+    counts = [(int(each.sum()), len(each)) for each in met]
     return [
         Evidence(
             ", ".join(filter(None, [label, _versus(left, right)])),
@@ -155,9 +159,10 @@ def _shares(frame: pd.DataFrame, label: str, test: Test) -> list[Evidence]:
             min(count for _, count in counts),
             _units(test),
             ", ".join(
-                f"{describe(side)}: {met} of {count}"
-                for side, (met, count) in zip((left, right), counts, strict=True)
+                f"{describe(side)}: {some} of {count}"
+                for side, (some, count) in zip((left, right), counts, strict=True)
             ),
+            missing=_few(met[0].index, test),
         )
     ]
 
@@ -286,11 +291,9 @@ def _located(
     if pairs is not None:
         middle = pairs.replace([np.inf], np.nan).median()
         detail = " vs ".join(_told(float(middle[side]), *lost[side]) for side in ("left", "right"))
-    few = (
-        f"{len(values)} {_units(test)}, {intervals.FEWEST} are needed"
-        if len(values) < intervals.FEWEST
-        else ""
-    )
+    few = _few(numbers.index, test)
+    if not few and len(values) < intervals.FEWEST:
+        few = f"{len(values)} {_units(test)}, {intervals.FEWEST} are needed"
     return Evidence(
         label,
         expectation(test),
@@ -301,6 +304,15 @@ def _located(
         detail,
         missing=few,
     )
+
+
+def _few(units: pd.Index, test: Test) -> str:
+    """Why there are too few sets or seeds, or nothing."""
+    for column in REPLICATES.keys() & set(test["unit"]):
+        count = units.get_level_values(column).nunique()
+        if count < REPLICATES[column]:
+            return f"{count} {column}, {REPLICATES[column]} are needed"
+    return ""
 
 
 def _told(middle: float, lost: int, count: int) -> str:

@@ -43,8 +43,13 @@ def _rows(
     for name, headline, test in _variants(claim, variants, fidelity):
         try:
             found = evidence(test, data)
-        except (ValueError, KeyError) as error:
+        except ValueError as error:
             raise ValueError(f"{claim['id']} ({name or 'as it is'}): {error}") from error
+        except KeyError as error:
+            raise ValueError(
+                f"{claim['id']} ({name or 'as it is'}): no column {error} in the data of the test; correct its "
+                "`value`, or rerun the rule that makes the data"
+            ) from error
         tree = found if isinstance(found, Parts) else Parts((found,))
         measured = _measured(tree, judge(tree))
         yield {
@@ -101,17 +106,18 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
         "measured": _number(leaf.estimate),
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
-        "reading": _reading(leaf, verdict, by, len(found)),
+        "reading": _reading(leaf, verdict, by, len(found)) + _lacking(leaf, verdict, by),
     }
 
 
 def _uncertainty(leaf: Evidence) -> str:
     low, high = leaf.interval(ALPHA)
     if leaf.exact:
-        return "exact" if low == high else f"exact, {_number(low)} to {_number(high)}"
+        ends = list(dict.fromkeys(map(_number, (low, high))))
+        return "exact" if len(ends) == 1 else f"exact, {' to '.join(ends)}"
     if leaf.missing and leaf.count == 0:
         return "–"
-    if np.isinf([low, high]).all():
+    if high == np.inf and low in (0.0, -np.inf):
         return "no interval"
     return f"{100 * (1 - ALPHA):g} % [{_number(low)}, {_number(high)}]"
 
@@ -132,6 +138,14 @@ def _reading(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list], count
     detail = f" ({leaf.detail})" if leaf.detail else ""
     label = f"{leaf.label} " if leaf.label else ""
     return f"{tally}{about}{label}{_number(leaf.estimate)}{detail}, expected {_range(leaf.expected)}."
+
+
+def _lacking(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list]) -> str:
+    """What data another open comparison lacks, for a reader who wonders what a larger run would add."""
+    others = [each for each, _ in by[Verdict.UNDECIDED] if each.missing and each is not leaf]
+    if verdict != Verdict.UNDECIDED or leaf.missing or not others:
+        return ""
+    return f" Lacking: {others[0].label + ': ' if others[0].label else ''}{others[0].missing}."
 
 
 def _switches(claim: Mapping[str, Any], fidelity: Mapping[str, Any]) -> str:

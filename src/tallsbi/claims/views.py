@@ -18,6 +18,7 @@ View = Callable[[Frames, Mapping[str, Any]], pd.DataFrame]
 
 BASE = "LANGEVIN"  # times are relative to it
 GUIDED = "GAUSS (CFG)"
+AT_END = 0.98  # share of the epochs after which a lowest loss is due to the end of training
 FAR = 10.0  # times the best distance any method has on the same posterior: a run that has blown up
 
 
@@ -76,7 +77,10 @@ def _partial(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
 
 def _training(name: str) -> View:
     def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-        """A row per training: epoch and size of its lowest validation loss, and how much that loss jumps."""
+        """A row per training: epoch and size of its lowest validation loss, and how much that loss jumps.
+
+        `at_end`: the loss was still falling when training ended, so its lowest value is not known.
+        """
         losses = frames[name].dropna(subset="val_loss").sort_values("epoch")
         keys = ["task", "n_train", "batch_size", "learning_rate"]
         made = []
@@ -86,7 +90,7 @@ def _training(name: str) -> View:
             made.append(
                 {**dict(zip(keys, key, strict=True)), "best_epoch": best.epoch, "best_loss": best.val_loss}
             )
-            made[-1] |= {"jumps": _away(jumps), "epochs": part.epoch.max()}
+            made[-1] |= {"jumps": _away(jumps), "at_end": bool(best.epoch > AT_END * part.epoch.max())}
         return pd.DataFrame(made)
 
     return view
@@ -101,14 +105,16 @@ def _learning_rates(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame
     )
     if frame.learning_rate.nunique() < 2:
         return frame.assign(epoch_ratio=np.nan, loss_ratio=np.nan)
-    made = low.assign(epoch_ratio=low.best_epoch / high.best_epoch, loss_ratio=low.best_loss / high.best_loss)
-    return made.reset_index()
+    known = ~(low.at_end | high.at_end)
+    ratio = (low.best_epoch / high.best_epoch).where(known)
+    return low.assign(epoch_ratio=ratio, loss_ratio=low.best_loss / high.best_loss).reset_index()
 
 
 def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Draws of the tall posteriors, a row per draw and parameter, and `all` for the average over parameters.
 
     In prior standard deviations: `deviation` from the median of the posterior, `distance2` squared, to the truth.
+    `simulations` of the network, and `n_largest` of the run, for tests that need many.
     """
     frame = frames["jrnmm_draws"]
     frame = frame[frame.kind == "tall"]
@@ -120,7 +126,8 @@ def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     )
     keys = ["dim", "n", "draw"]
     whole = frame.groupby(keys, as_index=False)[["deviation", "distance2"]].mean().assign(parameter="all")
-    return pd.concat([frame[[*keys, "parameter", "deviation", "distance2"]], whole], ignore_index=True)
+    both = pd.concat([frame[[*keys, "parameter", "deviation", "distance2"]], whole], ignore_index=True)
+    return both.assign(simulations=frames["jrnmm_losses"].n_train.max(), n_largest=both.n.max())
 
 
 def _lc2st(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -139,7 +146,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], View]] = {
     "partial": (("sbibm_distances", "partial"), _partial),
     "training": (("sbibm_losses",), _training("sbibm_losses")),
     "learning_rates": (("jrnmm_losses",), _learning_rates),
-    "neuro_draws": (("jrnmm_draws",), _neuro_draws),
+    "neuro_draws": (("jrnmm_draws", "jrnmm_losses"), _neuro_draws),
     "lc2st": (("jrnmm_lc2st",), _lc2st),
     "theory": (("theory",), lambda frames, settings: frames["theory"]),
 }

@@ -23,9 +23,10 @@ WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 
 
 def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
-    """`data`: the tidy files of the run by the names in `tallsbi.claims.views`.
+    """`data`: the tidy files of the run by the names in `tallsbi.claims.views`, and maybe the ledger of an `other` one.
 
-    `settings`: path of the `claims`, `fidelity`, `toy_metric`, and `theta` and `bounds` of the neuroscience model.
+    `settings`: path of the `claims`, `fidelity`, `toy_metric`, `theta` and `bounds` of the neuroscience model, and
+    the name of the `other_run`.
     """
     metrics = data["sbibm_distances"]
     kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}
@@ -46,9 +47,14 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
             "reading": tidy.reading,
         }
     )
+    if "other" in data:
+        other = data["other"][data["other"].headline].set_index("id").verdict
+        tidy["other_run"] = settings["other_run"]
+        tidy["other_verdict"] = tidy.id.map(other)
+        shown[f"verdict of {settings['other_run']}"] = tidy.other_verdict
     repeated = tidy.id.duplicated()
     shown[["claim", "printed"]] = shown[["claim", "printed"]].mask(repeated, "")
-    return Table(tidy, shown, _note(tidy), WIDTHS)
+    return Table(tidy, shown, _note(tidy), (*WIDTHS, *([0.08] if "other" in data else [])))
 
 
 def _note(tidy: pd.DataFrame) -> str:

@@ -50,10 +50,10 @@ def printed(mean: float, std: float, known: bool, digits: int = 2) -> str:
 
 
 def to_markdown(table: Table, title: str) -> str:
+    columns = list(table.shown.columns)
+    alignment = ["left"] * len(columns) if table.widths else _alignment(columns)
     shown = table.shown.map(lambda cell: cell.replace("|", "\\|") if isinstance(cell, str) else cell)
-    body = shown.to_markdown(
-        index=False, disable_numparse=True, colalign=_alignment(list(table.shown.columns))
-    )
+    body = shown.to_markdown(index=False, disable_numparse=True, colalign=alignment)
     return f"# {title}\n\n{body}\n\n{table.note}\n"
 
 
