@@ -29,6 +29,7 @@ flowchart TB
 	id4 --> id3
 	id1 --> id5
 	id2 --> id5
+	id4 --> id5
 	id5 --> id0
 """
 EDGES = {

@@ -53,7 +53,11 @@ def rules_by_file(root: Path) -> dict[str, tuple[str, ...]]:
 
 
 def fold(graph: Graph, written: Iterable[str]) -> Graph:
-    """The graph with one box for all figures and one for all tables, without the targets."""
+    """The graph with one box for all figures and one for all tables, without the targets.
+
+    An arrow around such a box is left out: the report reads the data of the figures too, and all those arrows would
+    hide the others.
+    """
     known = set(written)
 
     def box(rule: str) -> str:
@@ -62,7 +66,9 @@ def fold(graph: Graph, written: Iterable[str]) -> Graph:
 
     kept = [rule for rule in graph.rules if rule not in TARGETS]
     edges = {(box(a), box(b)) for a, b in graph.edges if a in kept and b in kept}
-    return Graph(tuple(dict.fromkeys(map(box, kept))), frozenset((a, b) for a, b in edges if a != b))
+    around = {(a, c) for a, b in edges for other, c in edges if b == other and b in FOLDED.values()}
+    shown = frozenset((a, b) for a, b in edges - around if a != b)
+    return Graph(tuple(dict.fromkeys(map(box, kept))), shown)
 
 
 def to_mermaid(graph: Graph, files: Mapping[str, tuple[str, ...]]) -> str:
