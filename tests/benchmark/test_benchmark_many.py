@@ -8,7 +8,7 @@ import torch
 from cost_study import PAUSE, SETTINGS, TASK, constant_distance, known, network  # noqa: F401
 
 from tallsbi import algorithms
-from tallsbi.benchmark import costs, data, many
+from tallsbi.benchmark import costs, data, many, many_data
 from tallsbi.posterior import TrainedPosterior
 from tallsbi.study.seeds import integer_seed
 from tallsbi.tasks import load
@@ -23,7 +23,7 @@ def plain(items, label=""):
 
 
 def truth(observed, n_obs, samples=8, seed=5):
-    return many.references(TASK, observed.x.values, n_obs, samples, REFERENCE, seed, plain)
+    return many_data.references(TASK, observed.x.values, n_obs, samples, REFERENCE, seed, plain)
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +32,16 @@ def measured():
 
 
 def test_observations_are_others_than_the_benchmark_s_of_the_same_parameters():
-    ours, theirs = many.observations(TASK, 2, 5, 1), data.observations(TASK, 2, 5, 1)
+    ours, theirs = many_data.observations(TASK, 2, 5, 1), data.observations(TASK, 2, 5, 1)
     np.testing.assert_array_equal(ours.theta, theirs.theta)
     assert not np.isclose(ours.x, theirs.x).any()
-    longer = many.observations(TASK, 2, 9, 1)
+    longer = many_data.observations(TASK, 2, 9, 1)
     np.testing.assert_array_equal(longer.x[:, :5], ours.x)
 
 
 def test_references_are_the_posterior_of_the_first_n_observations():
     """Means and variances of 2 x 4000 draws, ten coordinates, two n: five standard errors, false alarms 2e-5."""
-    observed, count = many.observations(TASK, 1, 1000, 1), 8000
+    observed, count = many_data.observations(TASK, 1, 1000, 1), 8000
     draws = truth(observed, [3, 1000], samples=count // 2).theta
     assert draws.sizes == {"n": 2, "set": 1, "sample": count, "parameter": 10}
     for n in (3, 1000):
@@ -52,7 +52,7 @@ def test_references_are_the_posterior_of_the_first_n_observations():
 
 
 def test_error_is_the_distance_relative_to_the_reference_s_spread(known):  # noqa: F811
-    observed, saved = many.observations(TASK, 2, 6, 1), network()
+    observed, saved = many_data.observations(TASK, 2, 6, 1), network()
     references = truth(observed, [1, 6])
     methods = {"KNOWN": {"steps": 9, "value": 0.5}, "OTHER": {"steps": 1, "value": 0.5}}
     plan = {"sets": 2, "n_obs": [1, 6], "samples": 8, "max_steps": 3}
@@ -103,7 +103,7 @@ def test_memory_does_not_grow_with_the_observations(measured, method):
     """A tensor over samples, observations and hidden units alone would have 98 MiB at n = 1000."""
     if not measured:
         pytest.skip("this system does not tell the peak")
-    observed = many.observations(TASK, 1, 1000, 1).x.values[0]
+    observed = many_data.observations(TASK, 1, 1000, 1).x.values[0]
     posterior = TrainedPosterior(network(hidden=(256, 256)), load(TASK).prior)
     own = {"GAUSS_PD": {"cov_steps": 1, "cov_samples": 30}, "LANGEVIN": {"inner_steps": 1}}
     algorithm = algorithms.build(method, {"steps": 2, **own.get(method, {})})

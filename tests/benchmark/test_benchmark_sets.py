@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-from tallsbi.benchmark.data import observations, simulations
+from tallsbi.benchmark.data import observations, set_simulations, simulations
 from tallsbi.benchmark.distances import distance_table
 from tallsbi.benchmark.sampling import sample_task
-from tallsbi.benchmark.sets import partial_table, sample_sets, set_distances, set_simulations
+from tallsbi.benchmark.set_distances import partial_table, set_distances
+from tallsbi.benchmark.sets import sample_sets
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.sets import SetEncoding
 from tallsbi.tasks import load

@@ -7,6 +7,7 @@ from oracles import check_gaussian_draws
 
 from tallsbi.schedule import TOY
 from tallsbi.toy.problems import PROBLEMS, equicorrelation, make_toy, mixture_components
+from tallsbi.toy.sampling import posterior_problem
 
 SETTINGS = {
     "correlation": 0.8,
@@ -34,13 +35,13 @@ def test_fewer_observations_are_the_first_ones(name):
     few, many = toy(name, n_max=8), toy(name, n_max=32)
     torch.testing.assert_close(few.x, many.x[:, :8], rtol=1e-14, atol=1e-14)
     assert torch.equal(few.theta, many.theta)
-    assert torch.equal(many.posterior_problem(8, 0.0, torch.float64).x, many.x[:, :8])
+    assert torch.equal(posterior_problem(many, 8, 0.0, torch.float64).x, many.x[:, :8])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_noise_levels_share_everything_but_the_noise(name):
     problem = toy(name)
-    low, high = (problem.posterior_problem(4, eps, torch.float64) for eps in (0.0, 0.1))
+    low, high = (posterior_problem(problem, 4, eps, torch.float64) for eps in (0.0, 0.1))
     assert torch.equal(low.x, high.x)
     for one, other in zip(
         vars(low.score.perturbation).values(), vars(high.score.perturbation).values(), strict=True

@@ -250,30 +250,29 @@ def reruns(study: Study, change: Change) -> Jobs:
             path.parent.rmdir()
 
 
+def by_kind(jobs: Jobs) -> dict[str, set[str]]:
+    """The outputs by rule; those of figures and of tables together, each once."""
+    found: dict[str, set[str]] = {}
+    for rule, outputs in jobs.items():
+        kind = next((KINDS[start] for start in KINDS if rule.startswith(start)), f"`{rule}`")
+        stems = {Path(output).stem for output in outputs} if kind in KINDS.values() else set(outputs)
+        found.setdefault(kind, set()).update(stems)
+    return found
+
+
+def share(now: set[str], before: set[str]) -> str:
+    """How much of a kind runs: nothing if it is all of it."""
+    if now == before:
+        return ""
+    new, again = len(now - before), len(now & before)
+    parts = [f"{new} new"] * (new > 0) + [f"{again} of {len(before)}"] * (again > 0)
+    return f" ({', '.join(parts)})"
+
+
 def summary(jobs: Jobs, everything: Jobs) -> str:
-    """The rules with the number of their outputs, figures and tables together; a rule in full by its name alone."""
-
-    def counted(found: Jobs) -> dict[str, set[str]]:
-        named: dict[str, set[str]] = {}
-        for rule, outputs in found.items():
-            kind = next((KINDS[start] for start in KINDS if rule.startswith(start)), f"`{rule}`")
-            stems = [Path(output).stem for output in outputs] if kind in KINDS.values() else outputs
-            named.setdefault(kind, set()).update(stems)
-        return named
-
-    now, all_of = counted(jobs), counted(everything)
-    order = [*sorted(kind for kind in now if kind.startswith("`")), *(k for k in KINDS.values() if k in now)]
-    parts = [
-        kind
-        if now[kind] == all_of.get(kind)
-        else f"{kind} ({len(now[kind])} of {len(all_of.get(kind, now[kind]))})"
-        if now[kind] <= all_of.get(kind, set())
-        else f"{kind} ({len(now[kind] - all_of.get(kind, set()))} new)"
-        if not now[kind] & all_of.get(kind, set())
-        else f"{kind} ({len(now[kind] - all_of[kind])} new, {len(now[kind] & all_of[kind])} of {len(all_of[kind])})"
-        for kind in order
-    ]
-    return ", ".join(parts) or "nothing"
+    now, before = by_kind(jobs), by_kind(everything)
+    order = sorted(now, key=lambda kind: (kind in KINDS.values(), kind))
+    return ", ".join(kind + share(now[kind], before.get(kind, set())) for kind in order) or "nothing"
 
 
 def table(found: dict[str, Jobs], everything: Jobs) -> str:

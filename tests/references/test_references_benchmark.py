@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from tallsbi.references.benchmark import _shipped, check_against_sbibm, reference_posterior
+from tallsbi.references.agreement import _shipped, check_against_sbibm
+from tallsbi.references.benchmark import reference_posterior
 from tallsbi.references.record import SETTINGS
 from tallsbi.study.files import read_dataset, write_dataset
 from tallsbi.tasks import load
@@ -98,22 +99,22 @@ def test_agreement_with_shipped_posteriors():
     the mean of two above 0.55 is a false alarm of 2e-5."""
     for name in ("two_moons", "sir"):
         found = check_against_sbibm(name, (1, 6), settings=VALUES, progress=silent)
-        assert [agreement.observation for agreement in found] == [1, 6]
-        assert all(agreement.certified for agreement in found)
-        assert np.mean([agreement.c2st for agreement in found]) < 0.55
-        assert max(agreement.ks for agreement in found) < 0.11  # level 1e-5 for 1000 against 1000 draws
+        assert [each.observation for each in found] == [1, 6]
+        assert all(each.certified for each in found)
+        assert np.mean([each.c2st for each in found]) < 0.55
+        assert max(each.ks for each in found) < 0.11  # level 1e-5 for 1000 against 1000 draws
 
 
 def test_a_wrong_posterior_would_be_noticed(monkeypatch):
     """The shipped draws of another observation instead of the right ones."""
-    from tallsbi.references import benchmark
+    from tallsbi.references import agreement
 
     def swapped(name, number, task):
         return _shipped(name, number, task)[0], _shipped(name, 7 - number, task)[1]
 
-    monkeypatch.setattr(benchmark, "_shipped", swapped)
+    monkeypatch.setattr(agreement, "_shipped", swapped)
     found = check_against_sbibm("two_moons", (1, 6), settings=VALUES, progress=silent)
-    assert min(agreement.c2st for agreement in found) > 0.9
+    assert min(each.c2st for each in found) > 0.9
 
 
 def test_tasks_that_sbibm_does_not_ship_are_refused():

@@ -124,7 +124,7 @@ def test_slcp_against_the_shipped_posterior():
     Kolmogorov-Smirnov at level 1e-4 against all 10,000 shipped draws, with the absolute values of all parameters as
     further marginals; the share of each mode within five standard errors of a quarter.
     """
-    from tallsbi.references.benchmark import _shipped
+    from tallsbi.references.agreement import _shipped
 
     task = load("slcp")
     x, shipped = _shipped("slcp", 1, task)

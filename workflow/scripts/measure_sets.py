@@ -4,7 +4,7 @@ from tallsbi.study.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.sets import set_distances  # noqa: E402
+from tallsbi.benchmark.set_distances import set_distances  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
 
 paths = snakemake.input  # noqa: F821

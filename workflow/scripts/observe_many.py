@@ -4,7 +4,7 @@ from tallsbi.study.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.many import observations, references  # noqa: E402
+from tallsbi.benchmark.many_data import observations, references  # noqa: E402
 
 task, settings = snakemake.wildcards.task, job.settings  # noqa: F821
 observed = observations(task, settings["sets"], max(settings["n_obs"]), job.seed)

@@ -4,8 +4,7 @@ from tallsbi.study.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.toy.distances import reference_size  # noqa: E402
-from tallsbi.toy.references import reference_draws  # noqa: E402
+from tallsbi.toy.references import reference_draws, reference_size  # noqa: E402
 
 wildcards, toy = snakemake.wildcards, job.settings["toy"]  # noqa: F821
 count = reference_size(toy["samples"])

@@ -51,3 +51,28 @@ def observations(name: str, sets: int, count: int, seed: int) -> xr.Dataset:
         coords={"parameter": list(task.parameter_names), "set": np.arange(sets)},
         attrs={"task": name},
     )
+
+
+def set_simulations(name: str, count: int, members: int, seed: int) -> xr.Dataset:
+    """`members` observations of each of `count` training parameters, all with noise of their own.
+
+    A network on sets of n_max observations so has a budget of N_train x n_max simulations. A stream per place: fewer
+    parameters and fewer members are both the beginning of more of them.
+    """
+    import xarray as xr
+
+    task = load(name)
+    theta = task.theta_train(count)
+    x = np.empty((count, members, task.dim_x), np.float32)
+    for place in range(members):
+        x[:, place] = task.simulate(
+            theta.astype(np.float64), numpy_generator(seed, "sbibm", name, "sets", place)
+        )
+    return xr.Dataset(
+        {
+            "theta": (("simulation", "parameter"), theta.astype(np.float32)),
+            "x": (("simulation", "member", "feature"), x),
+        },
+        coords={"parameter": list(task.parameter_names)},
+        attrs={"task": name},
+    )

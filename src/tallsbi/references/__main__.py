@@ -11,7 +11,7 @@ import logging
 
 import numpy as np
 
-from tallsbi.references.benchmark import check_against_sbibm
+from tallsbi.references.agreement import check_against_sbibm
 
 TASKS = ("slcp", "two_moons", "bernoulli_glm", "bernoulli_glm_raw", "sir", "lotka_volterra")
 BAR = 0.53

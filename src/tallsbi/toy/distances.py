@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 HEALTH = ("lost_definiteness", "lost_definiteness_time", "nonfinite", "nonfinite_time")
 
 
-def reference_size(samples: int) -> int:
-    """Reference draws per posterior: enough for disjoint subsets to compare with each other."""
-    return 5 * samples
-
-
 def distance_table(
     runs: Iterable[xr.Dataset], reference: xr.Dataset, settings: Mapping[str, Any], progress: Callable = iter
 ) -> pd.DataFrame:

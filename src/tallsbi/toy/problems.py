@@ -20,10 +20,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.algorithms.base import Problem
 from tallsbi.priors import Gaussian
 from tallsbi.schedule import TOY
-from tallsbi.scores import GaussianScore, MixtureScore, Perturbation, PerturbedScore, Score
+from tallsbi.scores import GaussianScore, MixtureScore, Perturbation, Score
 from tallsbi.study.seeds import numpy_generator, torch_generator
 
 PROBLEMS = ("gaussian-wide", "gaussian-standard", "mixture")
@@ -48,15 +47,6 @@ class Toy:
             return MixtureScore(torch.full((2,), 0.5, dtype=dtype, device=device), noise, TOY)
         prior = self.prior.to(dtype=dtype, device=device)
         return GaussianScore(prior, self.noise_cov.to(dtype=dtype, device=device), TOY)
-
-    def posterior_problem(self, n: int, eps: float, dtype: torch.dtype, device: str = "cpu") -> Problem:
-        """The first n observations, explained with a score that is off by eps."""
-        net = Perturbation(
-            *(part.to(dtype=dtype, device=device) for part in vars(self.perturbation).values())
-        )
-        score = PerturbedScore(self.score(dtype, device), net, eps)
-        x = self.x[:, :n].to(dtype=dtype, device=device)
-        return Problem(score, self.prior.to(dtype=dtype, device=device), x)
 
 
 def make_toy(name: str, dim: int, seeds: int, n_max: int, settings: dict[str, Any], seed: int) -> Toy:

@@ -31,6 +31,11 @@ _THIN = 5
 log = logging.getLogger(__name__)
 
 
+def reference_size(samples: int) -> int:
+    """Reference draws per posterior: enough for disjoint subsets to compare with each other."""
+    return 5 * samples
+
+
 def reference_draws(
     problem: str, dim: int, n_obs: list[int], count: int, settings: Mapping[str, Any]
 ) -> xr.Dataset:

@@ -9,13 +9,22 @@ import numpy as np
 import torch
 
 from tallsbi.algorithms import configured
-from tallsbi.algorithms.base import Algorithm
+from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.samplers import Noise, Samples
+from tallsbi.scores import Perturbation, PerturbedScore
 from tallsbi.study.seeds import torch_generator
 from tallsbi.toy.problems import Toy, make_toy
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+def posterior_problem(toy: Toy, n: int, eps: float, dtype: torch.dtype, device: str = "cpu") -> Problem:
+    """The first n observations of a toy problem, explained with a score that is off by eps."""
+    net = Perturbation(*(part.to(dtype=dtype, device=device) for part in vars(toy.perturbation).values()))
+    score = PerturbedScore(toy.score(dtype, device), net, eps)
+    x = toy.x[:, :n].to(dtype=dtype, device=device)
+    return Problem(score, toy.prior.to(dtype=dtype, device=device), x)
 
 
 def run(
@@ -35,7 +44,7 @@ def run(
     then due to the noise.
     """
     precision = getattr(torch, dtype)
-    problem = toy.posterior_problem(n, eps, precision, device)
+    problem = posterior_problem(toy, n, eps, precision, device)
     generators = [
         torch_generator(seed, "toy", toy.name, problem.score.dim, i, name, algorithm.steps, n, device=device)
         for i in range(problem.datasets)
