@@ -36,7 +36,7 @@ SETTINGS := $(strip $(if $(SCALE),scale=$(SCALE)) $(if $(PROTOCOL),protocol=$(PR
 .PHONY: help
 help: ## list the targets
 	@echo "Targets:"
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-10s %s\n", $$1, $$2}'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 	@echo "Variables:"
 	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
 	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
@@ -64,6 +64,10 @@ test: $(READY) ## run the tests
 .PHONY: bench
 bench: $(READY) ## time the hot loops against their bars (about two minutes)
 	@$(BIN)/python -m tallsbi.bench $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: $(READY) ## compare with sbi: accuracy and time on the same network (several minutes)
+	@$(BIN)/python -m tallsbi.bench.peers $(ARGS)
 
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)

@@ -9,7 +9,7 @@ from models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
 
 from tallsbi.api import TallPosterior
 
-FEW = {"datasets": 200, "n_samples": 100, "settings": {"cov_samples": 100}}
+FEW = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +26,14 @@ class Narrow(ExactEngine):
 
 
 def test_the_exact_posterior_is_calibrated():
-    found = exact_posterior().diagnose(simulator, 5, datasets(1, 5)[0], **FEW, permutations=20)
-    assert found.ranks.shape == (200, 2)
+    found = exact_posterior().diagnose(simulator, 5, datasets(1, 5)[0], **FEW, permutations=10)
+    assert found.ranks.shape == (150, 2)
     assert 0 <= found.ranks.min() <= found.ranks.max() <= 100
     assert found.ks_p_values.min() > 1e-3
-    assert np.abs(found.c2st_ranks - 0.5).max() < 0.2
     assert np.abs(found.c2st_prior - 0.5).max() < 0.2
     assert found.local.p_values.shape == (1,)
     text = str(found)
-    assert "GAUSS_PD, n = 5, 200 datasets with 100 draws each" in text
+    assert "GAUSS_PD, n = 5, 150 datasets with 100 draws each" in text
     assert "l-C2ST at the observed dataset" in text
 
 
@@ -49,7 +48,7 @@ def test_a_wrong_posterior_is_rejected(engine):
 
 def test_the_local_test_sees_a_shift():
     found = TallPosterior(Narrow(factor=1.0, shift=1.5), 2).diagnose(
-        simulator, 2, datasets(1, 2)[0], **{**FEW, "datasets": 400}, permutations=20
+        simulator, 2, datasets(1, 2)[0], **{**FEW, "datasets": 300}, permutations=10
     )
     assert found.local.p_values[0] == 0
     assert found.local.statistics[0] > found.local.null.max()
@@ -63,7 +62,7 @@ def test_pairs_are_taken_as_they_are_and_results_repeat():
     one = exact_posterior().diagnose((theta, x), 3, **FEW)
     other = exact_posterior().diagnose((theta.numpy(), x.numpy()), 3, **FEW)
     assert np.array_equal(one.ranks, other.ranks)
-    assert np.array_equal(one.c2st_ranks, other.c2st_ranks)
+    assert np.array_equal(one.c2st_prior, other.c2st_prior)
     drawn = exact_posterior().sample(x, 100, settings=FEW["settings"])
     assert np.array_equal(one.ranks, (drawn < theta[:, None]).sum(1).numpy())
 

@@ -79,6 +79,13 @@ def test_mixed_coordinates_are_standard_normal_in_latent_space():
     assert bool(prior.log_prob(edge).isfinite().all())
 
 
+def test_a_list_of_coordinates():
+    mixed = as_prior([td.Uniform(0.0, 1.0), td.LogNormal(torch.zeros(2), torch.ones(2))])
+    assert isinstance(mixed, Marginals)
+    assert mixed.dim == 3
+    assert isinstance(as_prior([td.Uniform(0.0, 1.0), td.Uniform(2.0, 3.0)]), Uniform)
+
+
 def test_outside_the_support_there_is_no_density():
     prior = as_prior(CASES["mixed"][0])
     theta = prior.sample(3, torch.Generator().manual_seed(0))
@@ -96,6 +103,7 @@ def test_outside_the_support_there_is_no_density():
         ),
         (td.Dirichlet(torch.ones(3)), "Dirichlet is not supported.*Infer a transform of the parameter"),
         ("normal", "builtins.str is not supported"),
+        ([], "builtins.list is not supported"),
         (td.Normal(torch.zeros(2, 2), torch.ones(2, 2)), r"batch shape \(2, 2\)"),
         (td.MultivariateNormal(torch.zeros(3, 2), torch.eye(2)), r"batch shape \(3,\)"),
         (Gaussian(torch.zeros(3, 2), torch.eye(2).expand(3, 2, 2)), "one prior per dataset"),

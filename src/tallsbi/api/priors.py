@@ -2,7 +2,7 @@
 
 Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Uniform` of torch, alone or inside
 `Independent`; `BoxUniform` of sbi; and independent coordinates of any kinds in `COORDINATES`, alone, inside
-`Independent`, or mixed in sbi's `MultipleIndependent`.
+`Independent`, or mixed in a list or in sbi's `MultipleIndependent`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ COORDINATES: Mapping[str, tuple[str, ...]] = {
 
 _SUPPORTED = (
     "supported are tallsbi.priors (Gaussian, LogNormal, Uniform), torch's MultivariateNormal, independent "
-    f"coordinates of torch's {', '.join(COORDINATES)}, also inside Independent, and sbi's BoxUniform and "
-    "MultipleIndependent of these. Infer a transform of the parameter that has such a prior, or approximate it "
+    f"coordinates of torch's {', '.join(COORDINATES)}, also inside Independent and as a list, and sbi's BoxUniform "
+    "and MultipleIndependent of these. Infer a transform of the parameter that has such a prior, or approximate it "
     "by one"
 )
 
@@ -70,8 +70,9 @@ def _coordinates(prior: Any) -> list[td.Distribution]:
     """Scalar distributions, one per coordinate."""
     if isinstance(prior, td.Independent):
         return _coordinates(prior.base_dist)
-    if hasattr(prior, "dists"):  # sbi's MultipleIndependent
-        return [coordinate for part in prior.dists for coordinate in _coordinates(part)]
+    parts = prior if isinstance(prior, (list, tuple)) else getattr(prior, "dists", None)  # as sbi calls them
+    if parts:
+        return [coordinate for part in parts for coordinate in _coordinates(part)]
     name = type(prior).__name__
     if not isinstance(prior, td.Distribution) or type(prior) is not getattr(td, name, None):
         what = f"{type(prior).__module__}.{name}"

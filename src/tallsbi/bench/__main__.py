@@ -10,8 +10,8 @@ import sys
 import tallsbi.bench as package
 from tallsbi.bench.report import Row, table
 
-# `c2st` holds the pairs that the entry `c2st_speed` compares on.
-NOT_ENTRIES = {"__main__", "c2st", "report"}
+# `c2st` holds the pairs that the entry `c2st_speed` compares on; `peers` is `make bench-peers`.
+NOT_ENTRIES = {"__main__", "c2st", "peers", "report"}
 
 
 def entries() -> list[str]:
