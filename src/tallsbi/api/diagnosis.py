@@ -46,7 +46,7 @@ class Diagnosis:
         p_values = list(self.ks_p_values)
         if self.local is not None:
             p_values.append(float(self.local.p_values.mean()))
-        return min(p_values) >= _LEVEL / len(p_values)
+        return bool(min(p_values) >= _LEVEL / len(p_values))
 
     def __str__(self) -> str:
         lines = [

@@ -17,7 +17,7 @@ from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import files, inputs
 from tallsbi.api.diagnosis import Diagnosis, calibration, local_calibration
-from tallsbi.api.inputs import Simulator, TrainingRange
+from tallsbi.api.inputs import TrainingRange
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiPosterior
 from tallsbi.posterior import TrainedPosterior
@@ -76,7 +76,7 @@ class TallPosterior:
     def fit(
         cls,
         prior: Any,
-        source: Simulator | tuple[Any, Any],
+        source: Any,
         *,
         simulations: int = 10_000,
         epochs: int = 1000,
@@ -112,6 +112,7 @@ class TallPosterior:
             early_stopping=early_stopping,
             patience=patience,
             min_epochs=min(patience, epochs),
+            ema_decay=_decay(len(theta), batch_size),
             validation_share=validation_share,
             hidden=tuple(hidden),
             layer_norm=layer_norm,
@@ -169,7 +170,7 @@ class TallPosterior:
 
     def diagnose(
         self,
-        source: Simulator | tuple[Any, Any],
+        source: Any,
         n: int,
         x_obs: Any = None,
         *,
@@ -306,7 +307,7 @@ class TallPosterior:
             self.training_range.warn(x)
 
     def _calibration_pairs(
-        self, source: Simulator | tuple[Any, Any], n: int, datasets: int, seed: int
+        self, source: Any, n: int, datasets: int, seed: int
     ) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n d"]]:
         if callable(source):
             theta = self.prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
@@ -328,6 +329,11 @@ class TallPosterior:
         return theta, x
 
 
+def _decay(rows: int, batch_size: int) -> float:
+    """Weights averaged over about ten epochs, a thousand steps at most: short trainings must not lag behind."""
+    return min(0.999, 1 - 0.1 / max(1, rows // batch_size))
+
+
 def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
     """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
     digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
@@ -342,7 +348,7 @@ def _warn_of_failures(method: str, healths: Sequence[Any], samples: int) -> None
         warnings.warn(
             f"{method}: {int(nonfinite.sum())} of {len(nonfinite) * samples} draws are not finite, in "
             f"{int((nonfinite > 0).sum())} of {len(nonfinite)} datasets (the first is dataset {first}); use "
-            f"{METHOD}, which cannot diverge, or more steps.",
+            f"{METHOD}, a `-clip` variant, or more steps.",
             stacklevel=4,
         )
     if bool((lost > 0).any()):

@@ -1,11 +1,13 @@
 """`python -m tallsbi.bench.peers`: side by side with sbi's methods for several observations.
 
 A Gaussian model with a known tall posterior: theta ~ N(0, I), x | theta ~ N(theta, 0.5 ((1 - rho) I + rho 11')) with
-rho = 0.8. One network is trained by sbi (NPSE, VP), and sampled by sbi's four methods and, through
-`TallPosterior.from_sbi`, by ours; a second network is trained by `TallPosterior.fit` on the same simulations. Every
-method may evaluate the score `budget` times per draw and observation, a Jacobian counting m more; GAUSS_PD runs with
-its defaults, which are fewer. Draws are whitened by the exact posterior, so that errors are in its standard deviations.
-Times are CPU seconds of one thread.
+rho = 0.8. Three networks can be compared on: `exact`, an estimator of sbi whose score is the exact one, so that only
+the methods' own errors are left; `sbi`, trained by sbi (NPSE, VP); `tallsbi`, trained by `TallPosterior.fit` on the
+same simulations. The first two are sampled by sbi's methods and, through `TallPosterior.from_sbi`, by ours.
+
+Every method may evaluate the score `budget` times per draw and observation, a Jacobian counting m more; GAUSS_PD runs
+with its defaults, which are fewer. Draws are whitened by the exact posterior, so that errors are in its standard
+deviations. Times are CPU seconds of one thread.
 """
 
 from __future__ import annotations
@@ -46,7 +48,23 @@ def simulator(theta: Tensor) -> Tensor:
     return theta + torch.randn_like(theta) @ torch.linalg.cholesky(NOISE).mT
 
 
-def sbi_methods(posterior: Any, budget: int) -> Iterator[Contestant]:
+def exact_estimator() -> Any:
+    """An estimator of sbi that gives the exact score of the single-observation posteriors."""
+    from sbi.neural_nets.estimators.score_estimator import VPScoreEstimator
+
+    class Exact(VPScoreEstimator):
+        def forward(self, input: Tensor, condition: Tensor, time: Tensor) -> Tensor:
+            cov = torch.linalg.inv(torch.eye(M) + torch.linalg.inv(NOISE))
+            mean = condition @ torch.linalg.inv(NOISE) @ cov
+            mu, s = self.mean_t_fn(time), self.std_fn(time)
+            first = (..., *[0] * (mu.ndim - 1), slice(None))  # one time for all rows
+            diffused = torch.linalg.inv(mu[first] ** 2 * cov + s[first] ** 2 * torch.eye(M))
+            return (mu * mean - input) @ diffused
+
+    return Exact(torch.nn.Linear(1, 1), torch.Size([M]), torch.Size([M]))
+
+
+def sbi_methods(posterior: Any, network: str, budget: int) -> Iterator[Contestant]:
     """sbi's four methods, and the corrector it recommends for the first."""
 
     def drawing(method: str, steps: int, **more: Any) -> Callable[[Tensor, int], Tensor]:
@@ -57,7 +75,7 @@ def sbi_methods(posterior: Any, budget: int) -> Iterator[Contestant]:
 
         return draw
 
-    network, jacobian = "sbi", budget // (1 + M)
+    jacobian = budget // (1 + M)
     yield Contestant(network, "sbi fnpe", f"{budget}", drawing("fnpe", budget))
     corrected = drawing("fnpe", budget // 5, corrector="langevin", corrector_params={"num_steps": 4})
     yield Contestant(network, "sbi fnpe, langevin corrector", f"{budget // 5} x 5", corrected)
@@ -127,6 +145,15 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _trained(prior: torch.distributions.Distribution, theta: Tensor, x: Tensor, epochs: int) -> Any:
+    from sbi.inference import NPSE
+
+    trainer = NPSE(prior, sde_type="vp", show_progress_bars=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return trainer.append_simulations(theta, x).train(max_num_epochs=epochs)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tallsbi.bench.peers", description=__doc__)
     parser.add_argument("--simulations", type=int, default=10_000)
@@ -135,8 +162,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--budget", type=int, default=500, help="evaluations of the score per draw")
     parser.add_argument("--datasets", type=int, default=3)
+    kinds = ["exact", "sbi", "tallsbi"]
+    parser.add_argument("--networks", nargs="+", choices=kinds, default=kinds)
     options = parser.parse_args(arguments)
-    from sbi.inference import NPSE
+    from sbi.inference.posteriors import VectorFieldPosterior
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -146,21 +175,18 @@ def main(arguments: list[str] | None = None) -> int:
     truths = prior.sample((options.datasets,))
     datasets = [simulator(truth.expand(options.observations, M)) for truth in truths]
 
-    start = time.process_time()
-    trainer = NPSE(prior, sde_type="vp", show_progress_bars=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        estimator = trainer.append_simulations(theta, x).train(max_num_epochs=options.epochs)
-    print(f"sbi trained for {time.process_time() - start:.0f} CPU s", flush=True)
-    start = time.process_time()
-    own = TallPosterior.fit(prior, (theta, x), epochs=options.epochs)
-    print(f"tallsbi trained for {time.process_time() - start:.0f} CPU s", flush=True)
-
-    contestants = [
-        *sbi_methods(trainer.build_posterior(estimator), options.budget),
-        *our_methods(TallPosterior.from_sbi(estimator, prior), "sbi", options.budget),
-        *our_methods(own, "tallsbi", options.budget),
-    ]
+    contestants: list[Contestant] = []
+    for network in options.networks:
+        start = time.process_time()
+        if network == "tallsbi":
+            own = TallPosterior.fit(prior, (theta, x), epochs=options.epochs)
+            contestants += our_methods(own, network, options.budget)
+        else:
+            estimator = exact_estimator() if network == "exact" else _trained(prior, theta, x, options.epochs)
+            theirs = VectorFieldPosterior(estimator, prior)
+            contestants += sbi_methods(theirs, network, options.budget)
+            contestants += our_methods(TallPosterior.from_sbi(estimator, prior), network, options.budget)
+        print(f"{network}: {time.process_time() - start:.0f} CPU s to train", flush=True)
     rows = measure(contestants, datasets, options.samples, lambda text: print(text, flush=True))
     print(markdown(rows))
     return 0
