@@ -45,7 +45,7 @@ SIMULATIONS, NETWORK = (
 SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS.nc"
 CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS))
 MOMENTS = random.Random(2026)
-LIMIT = 120  # seconds any wait may take before the test fails
+LIMIT = 400  # seconds any wait may take before the test fails
 
 
 @pytest.fixture(scope="module")
