@@ -31,7 +31,10 @@ from tallsbi.scores.gaussian import tall_posterior
 
 M, RHO = 2, 0.8
 NOISE = 0.5 * ((1 - RHO) * torch.eye(M) + RHO * torch.ones(M, M))
-COLUMNS = ["network", "method", "evaluations", "mean off by", "spread", "sW", "C2ST", "CPU s"]
+STRAY = (
+    20.0  # posterior standard deviations; a draw this far off is counted and left out of the other columns
+)
+COLUMNS = ["network", "method", "evaluations", "strays", "mean off by", "spread", "sW", "C2ST", "CPU s"]
 
 
 @dataclass(frozen=True)
@@ -131,13 +134,18 @@ def measure(
     return rows
 
 
-def _errors(white: list[np.ndarray], reference: list[np.ndarray]) -> list[str]:
+def _errors(drawn: list[np.ndarray], reference: list[np.ndarray]) -> list[str]:
+    # Not `>`: a draw that is not a number is a stray too.
+    white = [w[np.linalg.norm(w, axis=1) <= STRAY] for w in drawn]
+    strays = 1 - sum(map(len, white)) / sum(map(len, drawn))
+    if min(map(len, white)) < 50:
+        return [f"{strays:.1%}", "", "", "", ""]
     off = np.sqrt(np.mean([np.square(w.mean(0)) for w in white]))
     spread = np.mean([w.std(0) for w in white])
     pairs = list(zip(white, reference, strict=True))
     sliced = np.mean([sliced_wasserstein(w, r, 200, 0)[0] for w, r in pairs])
     accuracy = c2st(pairs, seed=1).mean()
-    return [f"{off:.2f}", f"{spread:.2f}", f"{sliced:.2f}", f"{accuracy:.2f}"]
+    return [f"{strays:.1%}", f"{off:.2f}", f"{spread:.2f}", f"{sliced:.2f}", f"{accuracy:.2f}"]
 
 
 def markdown(rows: list[list[str]]) -> str:
