@@ -66,7 +66,7 @@ bench: $(READY) ## time the hot loops against their bars (about two minutes)
 	@$(BIN)/python -m tallsbi.bench $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: $(READY) ## compare with sbi: accuracy and time on the same network (several minutes)
+bench-peers: $(READY) ## compare with sbi on the same score: accuracy and time (a minute; ARGS='--help')
 	@$(BIN)/python -m tallsbi.bench.peers $(ARGS)
 
 .PHONY: references
