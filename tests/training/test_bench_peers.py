@@ -40,9 +40,21 @@ def test_ours_are_near_the_exact_posterior_and_rows_say_so(capsys):
     torch.manual_seed(0)
     rows = peers.measure([ours], [peers.simulator(torch.zeros(10, 2))], 200, print)
     assert rows[0][:3] == ["exact", "GAUSS_PD", "50 + 30"]
-    assert float(rows[0][3]) < 0.3
-    assert float(rows[0][4]) == pytest.approx(1, abs=0.25)
+    assert float(rows[0][4]) < 0.3
+    assert float(rows[0][5]) == pytest.approx(1, abs=0.25)
+    assert rows[0][3] == "0.0%"
     assert rows[1][1] == "exact draws"
     table = peers.markdown(rows).splitlines()
     assert len(table) == 4
     assert {line.count("|") for line in table} == {len(peers.COLUMNS) + 1}
+
+
+def test_strays_are_counted_and_left_out():
+    rng = np.random.default_rng(0)
+    drawn, reference = rng.standard_normal((200, 2)), rng.standard_normal((200, 2))
+    drawn[:3], drawn[3] = 1e20, np.nan
+    strays, off, spread, *_ = peers._errors([drawn], [reference])
+    assert strays == "2.0%"
+    assert float(off) < 0.4
+    assert float(spread) == pytest.approx(1, abs=0.2)
+    assert peers._errors([np.full((200, 2), np.nan)], [reference]) == ["100.0%", "", "", "", ""]

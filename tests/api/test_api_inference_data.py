@@ -4,7 +4,7 @@ import arviz
 import pytest
 import torch
 import xarray as xr
-from models import datasets, exact_posterior
+from api_models import datasets, exact_posterior
 
 
 def test_one_dataset():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
-from models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
+from api_models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
 
 from tallsbi.api import TallPosterior
 

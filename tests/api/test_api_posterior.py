@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from models import datasets, errors, exact_posterior, false_alarm, quick_fit, simulator, torch_prior
+from api_models import datasets, errors, exact_posterior, false_alarm, quick_fit, simulator, torch_prior
 
 import tallsbi
 from tallsbi.api import TallPosterior

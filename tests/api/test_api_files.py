@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from models import datasets, quick_fit, simulator
+from api_models import datasets, quick_fit, simulator
 from torch import distributions as td
 
 from tallsbi.api import TallPosterior

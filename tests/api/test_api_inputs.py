@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
+from api_models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
 
 from tallsbi.api import TallPosterior, inputs
 from tallsbi.api.inputs import FarObservations, TrainingRange

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from models import MEAN, NOISE, PRIOR, VARIANCE, datasets, errors, false_alarm
+from api_models import MEAN, NOISE, PRIOR, VARIANCE, datasets, errors, false_alarm
 from sbi.neural_nets.estimators.score_estimator import SubVPScoreEstimator, VEScoreEstimator, VPScoreEstimator
 from sbi.neural_nets.factory import posterior_flow_nn, posterior_score_nn
 from sbi.utils import BoxUniform
