@@ -106,7 +106,7 @@ calibrate: $(READY) ## fit the cost model to the records of the runs under resul
 	@$(BIN)/python -m tallsbi.study.plan --calibrate
 
 .PHONY: bench-peers
-bench-peers: $(READY) ## compare with sbi: accuracy and time on the same network (several minutes)
+bench-peers: $(READY) ## compare with sbi on the same score: accuracy and time (a minute)
 	@$(BIN)/python -m tallsbi.bench.peers $$ARGS
 
 .PHONY: references
