@@ -42,7 +42,7 @@ SIMULATIONS, NETWORK = (
     f"{FOLDER}/simulations.nc",
     f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/network.safetensors",
 )
-SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS.nc"
+SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS/sets~1-of-1.nc"
 CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS))
 MOMENTS = random.Random(2026)
 LIMIT = 400  # seconds any wait may take before the test fails

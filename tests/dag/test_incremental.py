@@ -81,6 +81,8 @@ def another_torch(study: Study) -> None:
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 99.0\n")
 
 
+# What is made from everything else, and so again after any change.
+AFTER_ALL = {"collect_costs", "make_cost", "make_claims", "make_report"}
 TOY, NEURO, BENCHMARK = "toy/", "jrnmm/", "sbibm/"
 SOURCE = "src/tallsbi"
 CHANGES = [
@@ -289,7 +291,8 @@ def everything_and_found(tmp_path_factory) -> tuple[Jobs, dict[str, Jobs]]:
 def test_nothing_reruns_that_does_not_depend_on_the_change(everything_and_found, label):
     change, jobs = BY_LABEL[label], everything_and_found[1][label]
     for beginning in change.never:
-        assert not [rule for rule in jobs if rule.startswith(beginning)], beginning
+        unwanted = {rule for rule in jobs if rule.startswith(beginning)}
+        assert not (unwanted - AFTER_ALL if beginning else unwanted), beginning
     for rule in change.rules:
         assert jobs.get(rule), f"{rule} should rerun"
         assert all(change.only in output for output in jobs[rule]), rule
