@@ -24,11 +24,15 @@ def cost(key, work=1, gpu=False):
     }
 
 
-def network_rows(method, samples, n):
+STEP_OVERHEAD = 2000  # rows that go through the network in the time a step takes beside them
+
+
+def network_rows(method, samples, n, datasets=1):
     """Thousands of rows that go through the network for the samples of n observations, covariances included."""
-    steps = method["steps"] * method.get("inner_steps", 1)
-    covariances = method.get("cov_samples", 0) * method.get("cov_steps", 0)
-    return n * (samples * steps + covariances) / 1000
+    steps, cov_steps = method["steps"] * method.get("inner_steps", 1), method.get("cov_steps", 0)
+    drawn = steps * (datasets * samples * n + STEP_OVERHEAD)
+    covariances = cov_steps * (datasets * method.get("cov_samples", 0) * n + STEP_OVERHEAD)
+    return (drawn + covariances) / 1000
 
 
 def training_rows(settings, simulations, members=1):

@@ -54,12 +54,12 @@ def jrnmm_rows(method):
 
 def single_rows(_):
     settings = jrnmm_sampling("GAUSS")["method"]
-    return CFG["jrnmm"]["observations"] * network_rows(settings, CFG["jrnmm"]["samples"], 1)
+    return network_rows(settings, CFG["jrnmm"]["samples"], 1, CFG["jrnmm"]["observations"])
 
 
 def calibration_rows(method):
     settings = calibration_sampling(method)["method"]
-    return CFG["jrnmm"]["lc2st"]["calibration"] * sum(network_rows(settings, 1, n) for n in JRNMM_N_OBS)
+    return sum(network_rows(settings, 1, n, CALIBRATION["calibration"]) for n in JRNMM_N_OBS)
 
 
 def calibration_tests(_):

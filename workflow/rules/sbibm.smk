@@ -71,9 +71,9 @@ def sbibm_sampling(method):
 
 
 def sampling_rows(method):
-    settings = sbibm_sampling(method)["method"]
-    rows = sum(network_rows(settings, CFG["sbibm"]["samples"], n) for n in CFG["sbibm"]["n_obs"])
-    return CFG["sbibm"]["sets"] * rows
+    """Work of a method for all parameter sets."""
+    settings, samples, sets = sbibm_sampling(method)["method"], CFG["sbibm"]["samples"], CFG["sbibm"]["sets"]
+    return sum(network_rows(settings, samples, n, sets) for n in CFG["sbibm"]["n_obs"])
 
 
 def comparisons(n_obs=CFG["sbibm"]["n_obs"]):

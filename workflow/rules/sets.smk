@@ -37,9 +37,9 @@ def set_training_rows(wildcards):
 
 def set_sampling_rows(wildcards):
     blocks = -(-PARTIAL_N // int(wildcards.n_max))
-    return CFG["sbibm"]["sets"] * sum(
-        network_rows(sbibm_sampling(method)["method"], CFG["sbibm"]["samples"], blocks)
-        for method in PARTIAL_METHODS
+    samples, sets = CFG["sbibm"]["samples"], CFG["sbibm"]["sets"]
+    return sum(
+        network_rows(sbibm_sampling(method)["method"], samples, blocks, sets) for method in PARTIAL_METHODS
     )
 
 
