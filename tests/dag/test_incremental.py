@@ -116,33 +116,22 @@ CHANGES = [
         code(f"{SOURCE}/training/loop.py"),
         never=("simulate", "reference", "observe", "sample_toy", "time_toy"),
     ),
-    Change(
-        "`tasks/sir.py`",
-        code(f"{SOURCE}/tasks/sir.py"),
-        only="/sir/",
-        rules=(
-            "simulate_task",
-            "observe_task",
-            "reference_task",
-            "train_network",
-            "sample_task",
-            "train_sets",
-        ),
-        never=("simulate_jrnmm", "sample_toy", "train_jrnmm"),
-    ),
-    Change(
-        "`tasks/slcp.py`",
-        code(f"{SOURCE}/tasks/slcp.py"),
-        only="/slcp/",
-        rules=(
-            "simulate_task",
-            "observe_task",
-            "reference_task",
-            "train_network",
-            "sample_task",
-            "train_sets",
-        ),
-        never=("simulate_jrnmm", "sample_toy", "train_jrnmm"),
+    *(
+        Change(
+            f"`tasks/{task}.py`",
+            code(f"{SOURCE}/tasks/{task}.py"),
+            only=f"/{task}/",
+            rules=(
+                "simulate_task",
+                "observe_task",
+                "reference_task",
+                "train_network",
+                "sample_task",
+                "train_sets",
+            ),
+            never=("simulate_jrnmm", "sample_toy", "train_jrnmm"),
+        )
+        for task in ("sir", "slcp")
     ),
     Change(
         "`jrnmm/kernel.py`",

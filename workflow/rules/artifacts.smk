@@ -179,15 +179,7 @@ TABLES = {
         },
     ),
 }
-SBIBM_OTHERS = {
-    "metric_summary",
-    "reference_certificates",
-    "det_gef_sbibm",
-    "langevin_tamed",
-    "pf_npse",
-    "steps_vs_accuracy",
-    "many_observations",
-}
+OF_ALL = ("claims", "cost")  # made of every part
 
 
 def of_toy(artifact):
@@ -200,7 +192,7 @@ def of_jrnmm(artifact):
 
 
 def of_sbibm(artifact):
-    return artifact.startswith(("sbibm_", "cfg_")) or artifact in SBIBM_OTHERS
+    return not (of_toy(artifact) or of_jrnmm(artifact) or artifact in OF_ALL)
 
 
 def figure_paths(figures=FIGURES):

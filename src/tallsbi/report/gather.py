@@ -13,7 +13,7 @@ import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -229,26 +229,14 @@ def _text(value: Any) -> str:
 def _claim(sources: Sources, origin: Origin, rows: Sequence[Mapping[str, str]]) -> Claim:
     """The rows of one claim: the one that the run's own switches choose, and its variants."""
     head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
-    fields = (
-        "id",
-        "section",
-        "claim",
-        "printed",
-        "measured",
-        "uncertainty",
-        "count",
-        "verdict",
-        "reading",
-        "test",
-    )
+    own = {field.name for field in fields(Claim)} - {"data", "variants"}
     variants = tuple(
         Variant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
         for row in rows
         if row is not head
     )
     return Claim(
-        **{key: head.get(key, "") for key in fields},
-        variant=head.get("variant", ""),
+        **{key: head.get(key, "") for key in own},
         data=_claim_data(sources, origin, head.get("data", "")),
         variants=variants,
     )
