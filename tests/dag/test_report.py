@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import re
-
 import pytest
-from PIL import Image
 
+from made_up import make_up_run, missing_inputs
 from study import Study, clone
 
 pytestmark = pytest.mark.dag
@@ -17,32 +14,10 @@ ALONE = ("make_report", "--allowed-rules", "make_report")
 PAGE = "results/smoke/report/index.html"
 
 
-def png() -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (40, 30), "white").save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-CONTENT = {
-    "png": png(),
-    "pdf": b"%PDF",
-    "tex": b"",
-    "md": b"# A title\n\n| id | paper |\n|:--|--:|\n| a | 1 |\n\nA note.\n",
-    # With the columns that the ledger of claims must have.
-    "csv": b"id,claim,verdict\n1,something,holds\n",
-}
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Study:
     study = clone(tmp_path_factory.mktemp("report") / "study")
-    refused = study.snakemake("--dry-run", "--cores", "1", *ALONE)
-    missing = re.findall(r"results/smoke/\S+\.(?:png|pdf|tex|md|csv)\b", refused.stdout + refused.stderr)
-    assert missing, refused.stderr
-    for name in missing:
-        path = study.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(CONTENT[path.suffix[1:]])
+    make_up_run(study.root, missing_inputs(study, *ALONE))
     study.run(*ALONE)
     return study
 

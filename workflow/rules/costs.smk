@@ -35,8 +35,7 @@ def network_rows(method, samples, n, datasets=1):
     return (drawn + covariances) / 1000
 
 
-def training_rows(settings, simulations, members=1):
+def training_rows(settings, simulations):
     """Thousands of rows that go through the network; every batch costs as much as some rows more."""
     batch_overhead = 60
-    rows = simulations * members
-    return settings["epochs"] * (rows + batch_overhead * simulations / settings["batch_size"]) / 1000
+    return settings["epochs"] * simulations * (1 + batch_overhead / settings["batch_size"]) / 1000

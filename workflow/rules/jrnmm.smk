@@ -63,8 +63,9 @@ def calibration_rows(method):
 
 
 def calibration_tests(_):
-    """Hundreds of calibration pairs that classifiers are trained on."""
-    return CALIBRATION["classifiers"] * (1 + CALIBRATION["permutations"]) * CALIBRATION["calibration"] / 100
+    """Trained classifiers, each as dear as its start and one more for every hundred calibration pairs."""
+    trained = CALIBRATION["classifiers"] + CALIBRATION["permutations"]
+    return trained * (1 + CALIBRATION["calibration"] / 100)
 
 
 CALIBRATION = CFG["jrnmm"]["lc2st"]

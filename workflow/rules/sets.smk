@@ -31,8 +31,9 @@ def set_sampling():
 
 
 def set_training_rows(wildcards):
-    members = int(wildcards.n_max) if wildcards.encoder == "deep_set" else 1
-    return training_rows(set_training(wildcards), int(wildcards.n_train), members)
+    # Sixty places of a set are encoded in the time one row goes through the network.
+    places = int(wildcards.n_max) if wildcards.encoder == "deep_set" else 0
+    return training_rows(set_training(wildcards), int(wildcards.n_train)) * (1 + places / 60)
 
 
 def set_sampling_rows(wildcards):

@@ -13,6 +13,7 @@ deviations. Times are CPU seconds of one thread.
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -157,10 +158,14 @@ def markdown(rows: list[list[str]]) -> str:
 
 def _trained(prior: torch.distributions.Distribution, theta: Tensor, x: Tensor, epochs: int) -> Any:
     from sbi.inference import NPSE
+    from sbi.utils.tracking import TensorBoardTracker
+    from torch.utils.tensorboard import SummaryWriter
 
-    trainer = NPSE(prior, sde_type="vp", show_progress_bars=False)
-    with warnings.catch_warnings():
+    # Else sbi leaves its logs in the directory one happens to be in.
+    with tempfile.TemporaryDirectory() as logs, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        tracker = TensorBoardTracker(SummaryWriter(logs))
+        trainer = NPSE(prior, sde_type="vp", show_progress_bars=False, tracker=tracker)
         return trainer.append_simulations(theta, x).train(max_num_epochs=epochs)
 
 
