@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from made_up import make_up_run, missing_inputs
+
 from study import REPOSITORY, Study, clone
 
 pytestmark = pytest.mark.dag

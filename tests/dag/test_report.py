@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from made_up import make_up_run, missing_inputs
+
 from study import Study, clone
 
 pytestmark = pytest.mark.dag
