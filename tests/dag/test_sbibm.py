@@ -10,10 +10,10 @@ from study import Study, clone, setting
 
 pytestmark = pytest.mark.dag
 
-TASKS = ["sir", "two_moons", "gaussian_linear"]
+TASKS = ["sir", "two_moons"]
 SIZES = """
 tasks: [sir]
-extra_tasks: [two_moons, gaussian_linear]
+extra_tasks: [two_moons]
 sets: 2
 n_obs: [1, 3]
 n_train: [400]
