@@ -7,7 +7,7 @@ import pytest
 
 from tallsbi.study import plan
 from tallsbi.study.costs import CostModel, Rate, adapted
-from tallsbi.study.plan import PlannedJob, headline, measured, projected, records_of, stage_of
+from tallsbi.study.plan import PlannedJob, finished, headline, measured, projected, stage_of
 from tallsbi.tables.cost import make
 
 DRY_RUN = """\
@@ -58,7 +58,7 @@ def test_jobs_are_read_off_the_dry_run():
 
 
 def test_records_give_processor_time_and_memory(root):
-    trained, timed = records_of(JOBS, root)
+    (_, trained), (_, timed) = finished(JOBS, root)
     # 20 s at Snakemake's last look, and 90 % load until the end.
     assert (trained.key, trained.work, trained.seconds, trained.memory) == ("train_network", 370, 36, 300.5)
     # Over before it was looked at: the clock is all there is.
@@ -81,12 +81,12 @@ def test_projection_adds_up_jobs(root):
     assert table.share.sum() == pytest.approx(1)
     assert table.index[0] == "train_network"
     assert headline("paper", table.reset_index()) == "paper: 3 jobs, about 1.0 core-hours, longest job 1.0 h"
-    assert measured(JOBS, root).jobs.sum() == 2
+    assert measured(finished(JOBS, root)).jobs.sum() == 2
 
 
 def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
     model = CostModel({"train_network": Rate(0, 36 / 370 / 2, 300, 5)})
-    slower = adapted(model, records_of(JOBS, root))
+    slower = adapted(model, [record for _, record in finished(JOBS, root)])
     assert slower.seconds("train_network", 370) == pytest.approx(36)
     assert slower.rates["time_toy/mixture"].records == 1
     assert adapted(model, []).rates == model.rates
@@ -95,7 +95,7 @@ def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
 def test_cost_table_shows_measured_beside_projected(root):
     model = CostModel({"train_network": Rate(6, 10, 300, 1)})
     costs = pd.concat(
-        [measured(JOBS, root).assign(run="measured"), projected(JOBS, model).assign(run="paper")],
+        [measured(finished(JOBS, root)).assign(run="measured"), projected(JOBS, model).assign(run="paper")],
         ignore_index=True,
     )
     table = make({"costs": costs}, {"run": "smoke"})

@@ -5,6 +5,7 @@ import json
 import pytest
 import torch
 from problems import generator
+from safetensors.torch import save_file
 
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network import Architecture, ScoreNetwork
@@ -77,6 +78,20 @@ def test_a_changed_header_or_number_is_noticed(tmp_path, old, new):
     assert content.count(old) == 1
     path.write_bytes(content.replace(old, new))
     with pytest.raises(DataError, match=r"net\.safetensors is damaged .*has changed.*delete it and rerun"):
+        read_network(path)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        (None, "without the description tallsbi writes"),
+        ({"tallsbi": '{"header": {}}'}, "written before files carried checksums"),
+    ],
+)
+def test_a_file_from_elsewhere_is_not_called_damaged(tmp_path, metadata, reason):
+    path = tmp_path / "net.safetensors"
+    save_file({"weight": torch.ones(2)}, path, metadata=metadata)
+    with pytest.raises(DataError, match=rf"net\.safetensors .*{reason}"):
         read_network(path)
 
 

@@ -80,9 +80,9 @@ def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
     )
 
 
-def records_of(jobs: Sequence[PlannedJob], root: Path) -> list[Record]:
-    """What those of the jobs that have run have taken."""
-    return [record for job in jobs if (record := _record(job, root)) is not None]
+def finished(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, Record]]:
+    """The jobs that have run, each with what it has taken."""
+    return [(job, record) for job in jobs if (record := _record(job, root)) is not None]
 
 
 def _record(job: PlannedJob, root: Path) -> Record | None:
@@ -127,9 +127,8 @@ def projected(jobs: Sequence[PlannedJob], model: CostModel) -> pd.DataFrame:
     )
 
 
-def measured(jobs: Sequence[PlannedJob], root: Path) -> pd.DataFrame:
-    """The summary of what the jobs have taken, as far as they have records."""
-    done = [(job, record) for job in jobs if (record := _record(job, root)) is not None]
+def measured(done: Sequence[tuple[PlannedJob, Record]]) -> pd.DataFrame:
+    """The summary of what jobs have taken."""
     return summary(
         [job for job, _ in done],
         [record.seconds for _, record in done],
@@ -146,7 +145,8 @@ def local_records(root: Path) -> list[Record]:
     """The records of all runs under `results/` that are named by their scale."""
     records = []
     for scale in recorded_runs(root):
-        records += records_of(planned_jobs(root, [f"scale={scale}"]), root)
+        done = finished(planned_jobs(root, [f"scale={scale}"]), root)
+        records += [record for _, record in done]
     return records
 
 
@@ -157,10 +157,10 @@ def cost_table(root: Path, configfile: Path, protocol: str, scale: str = "paper"
     """
     import pandas as pd
 
-    jobs = planned_jobs(root, configfile=configfile)
-    model = adapted(read_model(root / TABLE), records_of(jobs, root))
+    done = finished(planned_jobs(root, configfile=configfile), root)
+    model = adapted(read_model(root / TABLE), [record for _, record in done])
     larger = planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"])
-    tables = {"measured": measured(jobs, root), scale: projected(larger, model)}
+    tables = {"measured": measured(done), scale: projected(larger, model)}
     return pd.concat([table.assign(run=run) for run, table in tables.items()], ignore_index=True)
 
 

@@ -43,7 +43,7 @@ def read_tensors(
 
     try:
         with safe_open(path, framework=framework) as opened:
-            described = json.loads(opened.metadata()[_HEADER])
+            described = _description(path, opened.metadata())
             if _digest(described["header"]) != described["digest"]:
                 raise ValueError("its header has changed")
             chosen = [name for name in opened.keys() if names is None or name in names]  # noqa: SIM118
@@ -54,8 +54,24 @@ def read_tensors(
             if files.digest(_bytes(tensor)) != described["digests"][name]:
                 raise ValueError(f"the content of {name} has changed")
         return tensors, described["header"]
+    except files.DataError:
+        raise
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise files.DataError(f"{path} is damaged ({error}): delete it and rerun") from error
+
+
+def _description(path: str | Path, metadata: dict[str, str] | None) -> dict[str, Any]:
+    if _HEADER not in (metadata or {}):
+        raise files.DataError(
+            f"{path} is a safetensors file without the description tallsbi writes: it comes from elsewhere; "
+            "write its tensors with `tallsbi.study.tensors.write_tensors`, or delete it and rerun"
+        )
+    described = json.loads(metadata[_HEADER])
+    if "digest" not in described:
+        raise files.DataError(
+            f"{path} was written before files carried checksums: it cannot be checked; delete it and rerun"
+        )
+    return described
 
 
 def _digest(header: Any) -> str:
