@@ -31,7 +31,7 @@ n_obs: [1, 2]
 n_train: [200]
 simulations: 2000
 observations: 4
-epochs: 150
+epochs: 800
 samples: 30
 max_steps: 10
 training: {learning_rates: [0.0001], batch_sizes: [256]}
@@ -42,6 +42,8 @@ SIMULATIONS, NETWORK = (
     f"{FOLDER}/simulations.nc",
     f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/network.safetensors",
 )
+CHECKPOINTS = f"{FOLDER}/checkpoints/n_train~200/bs~256-lr~0.0001"
+TRAINING_LOG = NETWORK.replace("/sbibm/", "/logs/sbibm/").replace("/network.safetensors", ".log")
 SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS/sets~1-of-1.nc"
 CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS))
 MOMENTS = random.Random(2026)
@@ -51,14 +53,23 @@ LIMIT = 400  # seconds any wait may take before the test fails
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Study:
     """The run that nothing disturbs."""
-    study = clone(tmp_path_factory.mktemp("undisturbed") / "study")
+    study = impatient(tmp_path_factory.mktemp("undisturbed") / "study")
     study.run(SAMPLES, "--config", *CONFIG)
     return study
 
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    return clone(tmp_path / "study")
+    return impatient(tmp_path / "study")
+
+
+def impatient(target: Path) -> Study:
+    """A clone whose trainings keep their state every tenth of a second: here they take seconds, not hours."""
+    study = clone(target)
+    study.edit(
+        "src/tallsbi/training/loop.py", "checkpoint_seconds: float = 60.0", "checkpoint_seconds: float = 0.1"
+    )
+    return study
 
 
 def same_bytes(study: Study, finished: Study) -> bool:
@@ -125,7 +136,7 @@ def pause(longest: float) -> None:
 
 
 def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
-    """Five kills in turn, each followed by the same command; the last one finishes."""
+    """Five kills in turn, each followed by the same command, the second of a training that has a checkpoint."""
     first = Run(study)
     first.job("train_network")
     pause(1.5)
@@ -136,7 +147,10 @@ def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
     second = Run(study)
     orphan_free = second.head()  # the new head works: by then no job of the old one may be left
     assert not [job for job in jobs_of(study) if orphan_free.pid not in [p.pid for p in job.parents()]]
-    second.job("train_network").send_signal(signal.SIGKILL)
+    training = second.job("train_network")
+    second.until(lambda: any((study.root / CHECKPOINTS).glob("*")), "checkpoint")
+    pause(1)
+    training.send_signal(signal.SIGKILL)
     text = second.wait()
     assert "did not end in order" in text
     assert "the lock it left is removed" in text
@@ -145,6 +159,7 @@ def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
 
     third = Run(study)
     sampler = third.job("sample_task")
+    assert "training resumed after epoch" in (study.root / TRAINING_LOG).read_text()
     pause(1.5)
     sampler.kill()
     third.wait()

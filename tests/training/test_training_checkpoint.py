@@ -174,8 +174,9 @@ def test_checkpoints_are_as_rare_as_asked(tmp_path):
 
 
 def test_discard_removes_it(tmp_path):
-    checkpoint.save(tmp_path, "name", State({"a": torch.ones(2)}, {"epoch": 1}))
-    assert checkpoint.load(tmp_path, "name") is not None
-    checkpoint.discard(tmp_path)
-    checkpoint.discard(tmp_path)
+    folder = tmp_path / "state"
+    checkpoint.save(folder, "name", State({"a": torch.ones(2)}, {"epoch": 1}))
+    assert checkpoint.load(folder, "name") is not None
+    checkpoint.discard(folder)
+    checkpoint.discard(folder)
     assert list(tmp_path.iterdir()) == []

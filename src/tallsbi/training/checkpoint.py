@@ -8,6 +8,7 @@ another training, or is damaged, is not used.
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,5 +58,5 @@ def load(folder: Path, training: str) -> State | None:
 
 
 def discard(folder: Path) -> None:
-    """Removes the checkpoint, once the result is safely written."""
-    (folder / FILE).unlink(missing_ok=True)
+    """Removes the folder of the checkpoint, once the result is safely written."""
+    shutil.rmtree(folder, ignore_errors=True)

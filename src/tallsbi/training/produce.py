@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network_file import write_network
 from tallsbi.study.seeds import Name, integer_seed
+from tallsbi.training import checkpoint
 from tallsbi.training.loop import Trained, train
 from tallsbi.training.settings import TrainingSettings
 
@@ -46,4 +46,4 @@ def train_and_write(
     )
     job.write(trained.losses.assign(stop_epoch=trained.facts["kept_epoch"]), "losses")
     write_network(trained.saved(name), job.output("network"))
-    shutil.rmtree(checkpoints, ignore_errors=True)  # the finished network makes them useless
+    checkpoint.discard(Path(checkpoints))
