@@ -24,14 +24,14 @@ def cost(key, work=1, gpu=False):
     }
 
 
-STEP_OVERHEAD = 2000  # rows that go through the network in the time a step takes beside them
+def network_rows(method, samples, n, datasets=1, step=150):
+    """Thousands of rows that go through the network for the samples of n observations, covariances included.
 
-
-def network_rows(method, samples, n, datasets=1):
-    """Thousands of rows that go through the network for the samples of n observations, covariances included."""
+    `step`: rows that go through it in the time a step takes beside them.
+    """
     steps, cov_steps = method["steps"] * method.get("inner_steps", 1), method.get("cov_steps", 0)
-    drawn = steps * (datasets * samples * n + STEP_OVERHEAD)
-    covariances = cov_steps * (datasets * method.get("cov_samples", 0) * n + STEP_OVERHEAD)
+    drawn = steps * (datasets * samples * n + step)
+    covariances = cov_steps * (datasets * method.get("cov_samples", 0) * n + step)
     return (drawn + covariances) / 1000
 
 

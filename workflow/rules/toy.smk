@@ -61,8 +61,8 @@ def toy_chain():
 
 
 def toy_rows(m, n_obs, method, samples=CFG["toy"]["samples"]):
-    """Work of a toy sampling run: evaluations of the score, which costs about m each."""
-    return int(m) * sum(network_rows(method, samples, n) for n in n_obs)
+    """Work of a toy sampling run: evaluations of the score, which costs about m each; little beside a step's rest."""
+    return int(m) * sum(network_rows(method, samples, n, step=2000) for n in n_obs)
 
 
 def toy_step_rows(wildcards):

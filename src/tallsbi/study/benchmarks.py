@@ -23,15 +23,21 @@ def read_benchmark(path: str | Path) -> Benchmark:
     try:
         header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
         row = dict(zip(header, rows[-1], strict=True))
-        wall, used, load, memory = (_number(row[key]) for key in ("s", "cpu_time", "mean_load", "max_rss"))
+        wall, used, memory = (_number(row[key]) for key in ("s", "cpu_time", "max_rss"))
     except (ValueError, KeyError, IndexError) as error:
         raise DataError(
             f"{path} is damaged ({error!r}): delete it, and its job runs again when it is asked for"
         ) from error
-    # Snakemake looks at a running job now and then: what came after its last look is added in proportion. A job
-    # that was over before the first has only its time on the clock.
-    processor = max(used, wall * load / 100)
+    # What came after Snakemake's last look is added in proportion. A job that was over before the first has only
+    # its time on the clock.
+    processor = used * wall / _last_look(wall)
     return Benchmark(wall, processor if processor > 0.3 * wall else wall, memory)
+
+
+def _last_look(wall: float) -> float:
+    """When Snakemake last looked at a job: every half second for a quarter of a minute, then twice a minute."""
+    often, interval = 15.5, 30.0
+    return wall if wall < often else often + interval * ((wall - often) // interval)
 
 
 def _number(text: str) -> float:
