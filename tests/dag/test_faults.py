@@ -63,9 +63,9 @@ def study(tmp_path) -> Study:
     return impatient(tmp_path / "study")
 
 
-def impatient(target: Path) -> Study:
+def impatient(target: Path, **more) -> Study:
     """A clone whose trainings keep their state every tenth of a second: here they take seconds, not hours."""
-    study = clone(target)
+    study = clone(target, **more)
     study.edit(
         "src/tallsbi/training/loop.py", "checkpoint_seconds: float = 60.0", "checkpoint_seconds: float = 0.1"
     )
@@ -266,7 +266,7 @@ def overwrite(path: Path) -> None:
     ],
 )
 def test_damaged_input_is_named_and_its_remedy_works(finished, tmp_path, damaged, damage, target):
-    study = clone(tmp_path / "study", results_of=finished)
+    study = impatient(tmp_path / "study", results_of=finished)
     path = study.root / damaged
     damage(path)
     done = study.snakemake("--cores", "1", target, "--config", *CONFIG)
