@@ -198,6 +198,8 @@ def run(sets=25, seeds=5, samples=500):
     rng = np.random.default_rng(7)
     noise = np.exp(0.02 * rng.normal(size=len(guided)))
     guided = guided.assign(sw=guided.sw * noise * np.where(guided.task == "slcp", 2.0, 1.0))
+    other = distances[(distances.task == "slcp") & (distances.n_train == distances.n_train.max())]
+    other = other.assign(sw=other.sw * np.where(other.method == "GAUSS", 200.0, 1.0))
     cell = toy(noises=(0.01,), n_obs=(32,), dims=(10,), steps=(50, 150, 400, 1000), seeds=seeds)
     jrnmm = losses(tasks=("3d", "4d"), n_train=(50000,)).query("batch_size == 256")
     return {
@@ -206,6 +208,7 @@ def run(sets=25, seeds=5, samples=500):
         "toy_timing": timing(),
         "pedagogical": pedagogical(samples=max(samples, 200)),
         "sbibm_distances": distances,
+        "other_bounds": other,
         "sbibm_losses": losses(),
         "guided": guided,
         "partial": partial(distances),

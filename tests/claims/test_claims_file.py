@@ -47,8 +47,9 @@ def test_claims_of_the_gaussian_toy_and_the_benchmark_have_their_variants(conten
         for leaf in leaves(claim["test"]):
             if leaf["data"] == "toy" and leaf["where"].get("problem") != "mixture":
                 assert "prior" in claim["variants"], claim["id"]
-            if leaf["data"] in ("benchmark", "guided", "partial"):
+            if leaf["data"] in ("benchmark", "either_bounds", "guided", "partial"):
                 assert "sets" in claim["variants"], claim["id"]
+            assert (leaf["data"] == "either_bounds") <= ("bounds" in claim.get("variants", [])), claim["id"]
 
 
 def test_equalities_have_a_margin(content):
@@ -77,7 +78,10 @@ def broken(content, change):
         (lambda c: c["claims"][2]["test"]["of"][0].update(expect="lesss"), ["C03.test.of.0.expect", "lesss"]),
         (lambda c: c["claims"][0].pop("printed"), ["C01", "printed"]),
         (lambda c: c["claims"][0]["test"].update(data="toys"), ["C01.test.data", "toys", "timing"]),
-        (lambda c: c["claims"][7].update(variants=["priors"]), ["C08.variants", "priors", "prior, sets"]),
+        (
+            lambda c: c["claims"][7].update(variants=["priors"]),
+            ["C08.variants", "priors", "prior, sets, bounds"],
+        ),
         (lambda c: c["claims"].append(c["claims"][0]), ["C01", "2 times"]),
         (
             lambda c: c["claims"][0]["test"].update(where={"n": {"least": 3}}),

@@ -59,13 +59,45 @@ def test_every_claim_has_one_headline_and_its_variants(table):
     assert (tidy[tidy.id == "C20"].variant.nunique(), (tidy.id == "C01").sum()) == (4, 1)
 
 
+def test_switches_are_turned_one_at_a_time(table):
+    of = table.tidy[table.tidy.id == "C20"]
+    assert of.variant.tolist() == [
+        "wide prior, kept sets, widened bounds",
+        "stated prior",
+        "all sets",
+        "true bounds",
+    ]
+    assert of.headline.tolist() == [True, False, False, False]
+
+
+def test_the_factor_on_the_bounds_may_decide(table):
+    """In the made-up data GAUSS is far off on SLCP with the true bounds, and only there."""
+    found = table.tidy[table.tidy.id == "C27"].set_index("variant")
+    assert found.verdict["true bounds"] == Verdict.FAILS
+    assert "task = slcp" in found.reading["true bounds"]
+    assert set(found.verdict.drop("true bounds")) == {Verdict.HOLDS}
+    turned = make(
+        run(sets=12), {**settings(FILE), "fidelity": {**FIDELITY, "uniform_bounds_factor": 1.0}}
+    ).tidy
+    assert turned[turned.headline & (turned.id == "C27")].variant.tolist() == ["kept sets, true bounds"]
+
+
+def test_without_the_other_bounds_they_are_said_to_lack():
+    data = run(sets=6)
+    del data["other_bounds"]
+    tidy = make(data, settings(FILE)).tidy
+    row = tidy[(tidy.id == "C27") & (tidy.variant == "true bounds")].iloc[0]
+    assert row.verdict == Verdict.UNDECIDED
+    assert "no data with bounds = true (there is bounds = widened)" in row.reading
+
+
 def test_the_other_protocol_has_the_other_headline_and_is_shown_beside(table):
     stated = {**FIDELITY, "toy_prior": "standard", "exclude_sets": False}
     other = {"other": table.tidy}
     made = make({**run(sets=6), **other}, {**settings(FILE), "fidelity": stated, "other_run": "smoke"})
     tidy = made.tidy
     assert tidy[tidy.headline & (tidy.id == "C15")].variant.tolist() == ["stated prior"]
-    assert tidy[tidy.headline & (tidy.id == "C22")].variant.tolist() == ["all sets"]
+    assert tidy[tidy.headline & (tidy.id == "C22")].variant.tolist() == ["all sets, widened bounds"]
     beside = tidy[tidy.headline].set_index("id").other_verdict
     assert beside.to_dict() == verdicts(table).to_dict()
     assert "verdict of smoke" in made.shown
@@ -96,7 +128,8 @@ def test_numbers_and_words_belong_together(table):
     assert reading.startswith("4 comparisons: 2 as claimed, 2 against, 0 open; clearest DET_GEF")
     lost = table.tidy[(table.tidy.id == "C20") & table.tidy.headline].iloc[0]
     assert "all lost" in lost.reading
-    assert "Run with uniform_bounds_factor = 2.0 only." in lost.reading
+    neuro = table.tidy[table.tidy.id == "C37"].iloc[0]
+    assert "Run with uniform_bounds_factor = 2.0 only." in neuro.reading
 
 
 def test_two_sets_and_two_seeds_decide_nothing():

@@ -109,6 +109,7 @@ CLAIMS_DATA = {
     "toy_timing": f"{TOY}/timing.csv",
     "pedagogical": f"{TOY}/pedagogical.csv",
     "sbibm_distances": f"{SBIBM}/distances.csv",
+    **({"other_bounds": f"{SBIBM}/other_bounds.csv"} if BOUNDS_TASKS else {}),
     "sbibm_losses": f"{SBIBM}/losses.csv",
     "guided": f"{SBIBM}/guided.csv",
     "partial": f"{SBIBM}/partial.csv",

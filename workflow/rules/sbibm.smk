@@ -97,9 +97,9 @@ scattergather:
     sets=SET_BATCHES,
 
 
-def samples_of(task, n_train, method):
+def samples_of(task, n_train, method, folder="samples"):
     """The samples of a method, all parts."""
-    return gather.sets(f"{SBIBM}/{task}/n_train~{n_train}/samples/{method}/sets~{{scatteritem}}.nc")
+    return gather.sets(f"{SBIBM}/{task}/n_train~{n_train}/{folder}/{method}/sets~{{scatteritem}}.nc")
 
 
 rule simulate_task:

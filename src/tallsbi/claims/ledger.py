@@ -70,20 +70,25 @@ def _rows(
 def _variants(
     claim: Mapping[str, Any], variants: Mapping[str, Any], fidelity: Mapping[str, Any]
 ) -> list[tuple[str, bool, Mapping[str, Any]]]:
-    """(name, whether the run's switches choose it, test) for every combination of the claim's variants."""
-    made: list[tuple[str, bool, Mapping[str, Any]]] = [("", True, claim["test"])]
-    for name in claim.get("variants", []):
-        variant = variants[name]
-        made = [
-            (
-                ", ".join(filter(None, [words, option["name"]])),
-                chosen and fidelity[variant["switch"]] == option["value"],
-                _narrowed(test, variant["data"], option["where"]),
-            )
-            for words, chosen, test in made
-            for option in variant["options"]
-        ]
-    return sorted(made, key=lambda entry: not entry[1])
+    """(name, whether it is the run's own, test): as the run's switches say, then each switch turned by itself."""
+    switches = [variants[name] for name in claim.get("variants", [])]
+    own = [
+        next(option for option in switch["options"] if option["value"] == fidelity[switch["switch"]])
+        for switch in switches
+    ]
+    chosen = [own]
+    for i, switch in enumerate(switches):
+        others = [option for option in switch["options"] if option is not own[i]]
+        chosen += [[*own[:i], other, *own[i + 1 :]] for other in others]
+    made = []
+    for options in chosen:
+        test = claim["test"]
+        for switch, option in zip(switches, options, strict=True):
+            test = _narrowed(test, switch["data"], option["where"])
+        turned = [option["name"] for option, mine in zip(options, own, strict=True) if option is not mine]
+        names = turned or [option["name"] for option in own]
+        made.append((", ".join(names), options is own, test))
+    return made
 
 
 def _narrowed(test: Mapping[str, Any], data: list[str], where: Mapping[str, Any]) -> dict[str, Any]:

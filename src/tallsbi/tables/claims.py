@@ -30,8 +30,10 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
     """
     metrics = data["sbibm_distances"]
     kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}
-    run = views(data, {**settings, "kept": kept})
-    tidy = ledger(read(settings["claims"]), run, settings["fidelity"])
+    fidelity = settings["fidelity"]
+    bounds = "true" if fidelity["uniform_bounds_factor"] == 1 else "widened"
+    run = views(data, {**settings, "kept": kept, "uniform_bounds": bounds})
+    tidy = ledger(read(settings["claims"]), run, {**fidelity, "uniform_bounds": bounds})
     tidy["headline"] = tidy.headline.astype(bool)
     shown = pd.DataFrame(
         {
