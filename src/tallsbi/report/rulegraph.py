@@ -23,7 +23,7 @@ FOLDED = {"draw_": "figures", "make_": "tables"}  # prefix of the rules made in 
 TARGETS = ("all", "toy", "sbibm", "jrnmm")  # rules without a product
 _NODE = re.compile(r"^\s*(id\d+)\[([^\]]+)\]")
 _EDGE = re.compile(r"^\s*(id\d+)\s*-->\s*(id\d+)")
-_RULE = re.compile(r"^rule (\w+):", re.MULTILINE)
+_RULE = re.compile(r"^(?:use rule \w+ as|rule) (\w+)(?::| with:)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
