@@ -11,7 +11,7 @@ OTHER_BOUNDS = "{task}/n_train~{n_train}/other_bounds"
 
 def other_bounds_sampling(wildcards):
     return {
-        **sbibm_sampling(wildcards.algorithm),
+        **sbibm_sampling(wildcards.algorithm, wildcards.task),
         "fidelity": {"uniform_bounds_factor": OTHER_FACTOR},
     }
 

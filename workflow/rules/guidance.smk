@@ -45,10 +45,10 @@ rule sample_guided:
     benchmark:
         f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples.tsv"
     resources:
-        **cost("sample_guided/{task}", sampling_rows("GAUSS"), gpu=True),
+        **cost("sample_guided/{task}", lambda w: sampling_rows("GAUSS", w.task), gpu=True),
     params:
         code=lambda w: code("sample_guided", module_of("GAUSS"), task_module(w.task)),
-        config=sbibm_sampling("GAUSS"),
+        config=lambda w: sbibm_sampling("GAUSS", w.task),
         n_obs=CFG["sbibm"]["n_obs"],
         versions=versions("numpy", "torch"),
     script:

@@ -60,20 +60,21 @@ def training_settings(wildcards):
     }
 
 
-def sbibm_sampling(method):
+def sbibm_sampling(method, task):
     """Settings of a benchmark sampling job."""
     settings = SBIBM_METHODS[method]
+    most = CFG["sbibm"]["max_steps" if task in MAIN_TASKS else "extra_max_steps"]
     return {
         **pick("seed", "device", "dtype", "clip", "ddim", "sbibm.samples", "fidelity.uniform_bounds_factor"),
         "switch_over": CFG["fidelity"]["uniform_switch"],
-        "method": {**settings, "steps": min(settings["steps"], CFG["sbibm"]["max_steps"])},
+        "method": {**settings, "steps": min(settings["steps"], most)},
     }
 
 
-def sampling_rows(method):
+def sampling_rows(method, task):
     """Work of a method for all parameter sets."""
-    settings, samples, sets = sbibm_sampling(method)["method"], CFG["sbibm"]["samples"], CFG["sbibm"]["sets"]
-    return sum(network_rows(settings, samples, n, sets) for n in CFG["sbibm"]["n_obs"])
+    settings, study = sbibm_sampling(method, task)["method"], CFG["sbibm"]
+    return sum(network_rows(settings, study["samples"], n, study["sets"]) for n in study["n_obs"])
 
 
 def comparisons(n_obs=CFG["sbibm"]["n_obs"]):
@@ -217,12 +218,12 @@ rule sample_task:
     resources:
         **cost(
             "sample_task/{algorithm}/{task}",
-            lambda w: 2 * sampling_rows(w.algorithm) / SET_BATCHES,
+            lambda w: 2 * sampling_rows(w.algorithm, w.task) / SET_BATCHES,
             gpu=True,
         ),
     params:
         code=lambda w: code("sample_task", module_of(w.algorithm), task_module(w.task)),
-        config=lambda w: sbibm_sampling(w.algorithm),
+        config=lambda w: sbibm_sampling(w.algorithm, w.task),
         n_obs=CFG["sbibm"]["n_obs"],
         versions=versions("numpy", "torch"),
     script:

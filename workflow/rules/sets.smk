@@ -23,9 +23,9 @@ def set_training(wildcards):
     }
 
 
-def set_sampling():
+def set_sampling(wildcards):
     """Settings of a sampling job: those of every method, as in the rest of the benchmark."""
-    settings = {method: sbibm_sampling(method) for method in PARTIAL_METHODS}
+    settings = {method: sbibm_sampling(method, wildcards.task) for method in PARTIAL_METHODS}
     common = {key: value for each in settings.values() for key, value in each.items() if key != "method"}
     return {**common, "methods": {method: each["method"] for method, each in settings.items()}}
 
@@ -39,9 +39,8 @@ def set_training_rows(wildcards):
 def set_sampling_rows(wildcards):
     blocks = -(-PARTIAL_N // int(wildcards.n_max))
     samples, sets = CFG["sbibm"]["samples"], CFG["sbibm"]["sets"]
-    return sum(
-        network_rows(sbibm_sampling(method)["method"], samples, blocks, sets) for method in PARTIAL_METHODS
-    )
+    methods = set_sampling(wildcards)["methods"].values()
+    return sum(network_rows(method, samples, blocks, sets) for method in methods)
 
 
 rule simulate_sets:
@@ -98,7 +97,7 @@ rule sample_sets:
         code=lambda w: code(
             "sample_sets", *[module_of(method) for method in PARTIAL_METHODS], task_module(w.task)
         ),
-        config=set_sampling(),
+        config=set_sampling,
         methods=PARTIAL_METHODS,
         n=PARTIAL_N,
         versions=versions("numpy", "torch"),
