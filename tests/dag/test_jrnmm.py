@@ -17,6 +17,7 @@ observations: 3
 n_obs: [1, 2]
 samples: 20
 max_steps: 5
+batches: 2
 training: {learning_rates: [0.0001]}
 lc2st: {calibration: 12, permutations: 2, cov_samples: 10, classifiers: 2}
 """

@@ -39,13 +39,13 @@ rule sample_guided:
         network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/network.safetensors",
         observations=f"{SBIBM}/{{task}}/observations.nc",
     output:
-        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/samples.nc",
+        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples.log",
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples.tsv"
+        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.tsv"
     resources:
-        **cost("sample_guided/{task}", lambda w: sampling_rows("GAUSS", w.task), gpu=True),
+        **cost("sample_guided/{task}", lambda w: sampling_rows("GAUSS", w.task) / SET_BATCHES, gpu=True),
     params:
         code=lambda w: code("sample_guided", module_of("GAUSS"), task_module(w.task)),
         config=lambda w: sbibm_sampling("GAUSS", w.task),
@@ -58,7 +58,7 @@ rule sample_guided:
 rule measure_guided:
     input:
         references=expand(f"{SBIBM}/{{{{task}}}}/references/n~{{n}}.nc", n=CFG["sbibm"]["n_obs"]),
-        samples=[f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/samples.nc"],
+        samples=samples_of("{{task}}", "{{n_train}}", "GAUSS", "guided/samples"),
     output:
         f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/distances.csv",
     log:

@@ -47,9 +47,14 @@ def calibration_sampling(method):
     return jrnmm_sampling(method, **(few if "cov_samples" in JRNMM_METHODS[method] else {}))
 
 
-def jrnmm_rows(method):
-    settings = jrnmm_sampling(method)["method"]
-    return sum(network_rows(settings, CFG["jrnmm"]["samples"], n) for n in JRNMM_N_OBS)
+def jrnmm_numbers(wildcards):
+    """The numbers of observations of a sampling job."""
+    return JRNMM_N_OBS[share(len(JRNMM_N_OBS), wildcards.scatteritem, "n")]
+
+
+def jrnmm_rows(wildcards):
+    settings = jrnmm_sampling(wildcards.algorithm)["method"]
+    return 2 * sum(network_rows(settings, CFG["jrnmm"]["samples"], n) for n in jrnmm_numbers(wildcards))
 
 
 def single_rows(_):
@@ -72,9 +77,15 @@ CALIBRATION = CFG["jrnmm"]["lc2st"]
 CALIBRATION_BATCHES = min(CALIBRATION["batches"], CALIBRATION["calibration"])
 
 
-# The calibration pairs of a sampling job, in parts.
+# The calibration pairs, or the numbers of observations, of a sampling job, in parts.
 scattergather:
     pairs=CALIBRATION_BATCHES,
+    numbers=min(CFG["jrnmm"]["batches"], len(JRNMM_N_OBS)),
+
+
+def draws_of(method, dim="{{dim}}"):
+    """The draws of a method, all parts."""
+    return gather.numbers(f"{JRNMM}/{dim}d/samples/{method}/numbers~{{scatteritem}}.nc")
 
 
 def calibration_of(method):
@@ -189,19 +200,20 @@ rule sample_jrnmm:
         network=f"{JRNMM}/{{dim}}d/network.safetensors",
         observations=f"{JRNMM}/{{dim}}d/observations.nc",
     output:
-        plain=f"{JRNMM}/{{dim}}d/samples/{{algorithm}}.nc",
-        clipped=f"{JRNMM}/{{dim}}d/samples/{{algorithm}}-clip.nc",
+        plain=f"{JRNMM}/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.nc",
+        clipped=f"{JRNMM}/{{dim}}d/samples/{{algorithm}}-clip/numbers~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/jrnmm/{{dim}}d/samples/{{algorithm}}.log",
+        f"{LOGS}/jrnmm/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/samples/{{algorithm}}.tsv"
+        f"{BENCHMARKS}/jrnmm/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
     resources:
-        **cost("sample_jrnmm/{algorithm}/{dim}", lambda w: 2 * jrnmm_rows(w.algorithm), gpu=True),
+        **cost("sample_jrnmm/{algorithm}/{dim}", jrnmm_rows, gpu=True),
     params:
         code=lambda w: code("sample_jrnmm", module_of(w.algorithm)),
-        config=lambda w: {**pick("jrnmm.samples", "jrnmm.n_obs"), **jrnmm_sampling(w.algorithm)},
+        config=lambda w: {**pick("jrnmm.samples"), **jrnmm_sampling(w.algorithm)},
+        n_obs=jrnmm_numbers,
         versions=versions("numpy", "torch"),
     script:
         "../scripts/sample_jrnmm.py"
@@ -260,7 +272,7 @@ rule test_calibration:
         observations=f"{JRNMM}/{{dim}}d/observations.nc",
         calibration=f"{JRNMM}/{{dim}}d/calibration.nc",
         drawn=[path for suffix in ("", "-clip") for path in calibration_of("{{algorithm}}" + suffix)],
-        samples=[f"{JRNMM}/{{dim}}d/samples/{{algorithm}}{suffix}.nc" for suffix in ("", "-clip")],
+        samples=[path for suffix in ("", "-clip") for path in draws_of("{{algorithm}}" + suffix)],
     output:
         f"{JRNMM}/{{dim}}d/lc2st/{{algorithm}}/n~{{n}}.csv",
     log:
@@ -304,7 +316,7 @@ rule collect_jrnmm_losses:
 
 rule measure_jrnmm:
     input:
-        [f"{JRNMM}/{dim}d/samples/{method}.nc" for dim in JRNMM_DIMS for method in JRNMM_RUNS],
+        [path for dim in JRNMM_DIMS for method in JRNMM_RUNS for path in draws_of(method, dim)],
     output:
         f"{JRNMM}/dirac.csv",
     log:
@@ -319,7 +331,7 @@ rule measure_jrnmm:
 
 rule collect_jrnmm_draws:
     input:
-        tall=[f"{JRNMM}/{dim}d/samples/GAUSS.nc" for dim in JRNMM_DIMS],
+        tall=[path for dim in JRNMM_DIMS for path in draws_of("GAUSS", dim)],
         single=[f"{JRNMM}/{dim}d/single.nc" for dim in JRNMM_DIMS],
     output:
         f"{JRNMM}/draws.csv",

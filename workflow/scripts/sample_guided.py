@@ -1,4 +1,4 @@
-"""Samples the tall posteriors of one task with GAUSS and the prior score that the network has learned."""
+"""Samples the tall posteriors of a part of the sets with GAUSS and the prior score that the network has learned."""
 
 from tallsbi.study.job import start
 
@@ -9,13 +9,14 @@ from functools import partial  # noqa: E402
 from tallsbi.benchmark.sampling import sample_task  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.study.parts import part_of  # noqa: E402
 
 wildcards, paths = snakemake.wildcards, snakemake.input  # noqa: F821
 samples = sample_task(
     wildcards.task,
     "GAUSS",
     read_network(paths.network),
-    read_dataset(paths.observations),
+    part_of(read_dataset(paths.observations), "set", wildcards.scatteritem),
     snakemake.params.n_obs,  # noqa: F821
     int(wildcards.n_train),
     job.settings,

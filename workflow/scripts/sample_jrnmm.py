@@ -1,4 +1,4 @@
-"""Draws of the neuroscience posteriors with one algorithm, plain and clipped, for every n."""
+"""Draws of the neuroscience posteriors with one algorithm, plain and clipped, for some n."""
 
 from tallsbi.study.job import start
 
@@ -11,11 +11,10 @@ from tallsbi.neuro.sampling import tall_draws  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
 from tallsbi.study.files import read_dataset  # noqa: E402
 
-paths, sizes = snakemake.input, job.settings["jrnmm"]  # noqa: F821
+paths, n_obs = snakemake.input, snakemake.params.n_obs  # noqa: F821
+samples = job.settings["jrnmm"]["samples"]
 saved, observations = read_network(paths.network), read_dataset(paths.observations)
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
     method = snakemake.wildcards.algorithm + suffix  # noqa: F821
     bar = partial(job.progress, label="numbers of observations")
-    job.write(
-        tall_draws(method, saved, observations, sizes["n_obs"], sizes["samples"], job.settings, bar), output
-    )
+    job.write(tall_draws(method, saved, observations, n_obs, samples, job.settings, bar), output)

@@ -14,18 +14,19 @@ from tallsbi.study.parts import read_joined  # noqa: E402
 paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]  # noqa: F821
 calibration, observations = read_dataset(paths.calibration), read_dataset(paths.observations)
 normaliser = read_network(paths.network).normaliser if settings["normalise"] else None
-parts = read_joined(["plain", "clipped"], paths.drawn, "pair")
+names = ["plain", "clipped"]
+drawn, samples = read_joined(names, paths.drawn, "pair"), read_joined(names, paths.samples, "n")
 tables = [
     lc2st_table(
         calibration,
-        drawn,
+        drawn[name],
         observations,
-        read_dataset(samples),
+        samples[name],
         n,
         normaliser,
         classifiers=settings["classifiers"],
         permutations=settings["permutations"],
     )
-    for drawn, samples in zip(parts.values(), paths.samples, strict=True)
+    for name in names
 ]
 job.write(pd.concat(tables, ignore_index=True))

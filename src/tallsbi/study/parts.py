@@ -17,16 +17,22 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def part_of(dataset: xr.Dataset, dim: str, name: str) -> xr.Dataset:
-    """The part `name` of a dataset along a dimension; the given one keeps its coordinate, or gets one."""
+def share(size: int, name: str, along: str) -> slice:
+    """The places, of `size` along a dimension, that belong to the part `name`."""
     found = re.fullmatch(r"(\d+)-of-(\d+)", name)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise ValueError(f"{name!r} names no part: expected one like 1-of-5")
-    part, parts, size = int(found[1]), int(found[2]), dataset.sizes[dim]
+    part, parts = int(found[1]), int(found[2])
     if parts > size:
-        raise ValueError(f"cannot split {size} along {dim!r} into {parts} parts: choose at most {size}")
+        raise ValueError(f"cannot split {size} along {along!r} into {parts} parts: choose at most {size}")
+    return slice((part - 1) * size // parts, part * size // parts)
+
+
+def part_of(dataset: xr.Dataset, dim: str, name: str) -> xr.Dataset:
+    """The part `name` of a dataset along a dimension; the given one keeps its coordinate, or gets one."""
+    size = dataset.sizes[dim]
     labelled = dataset if dim in dataset.coords else dataset.assign_coords({dim: range(size)})
-    return labelled.isel({dim: slice((part - 1) * size // parts, part * size // parts)})
+    return labelled.isel({dim: share(size, name, dim)})
 
 
 def read_joined(names: Sequence[str], paths: Sequence[str | Path], dim: str) -> dict[str, xr.Dataset]:
