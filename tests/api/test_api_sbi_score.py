@@ -134,3 +134,18 @@ def test_what_cannot_be_used_is_said():
     posterior = TallPosterior.from_sbi(estimator, td.Normal(torch.zeros(2), torch.ones(2)))
     with pytest.raises(TypeError, match="made by from_sbi has no file"):
         posterior.save("somewhere")
+
+
+def test_a_posterior_of_sbi_brings_its_prior_and_a_network_needs_one():
+    from sbi.inference import NPSE
+
+    prior = BoxUniform(torch.full((2,), -2.0), torch.full((2,), 2.0))
+    theta = prior.sample((60,))
+    trainer = NPSE(prior, show_progress_bars=False).append_simulations(theta, theta + 0.1)
+    network = trainer.train(max_num_epochs=1)
+    known = TallPosterior.from_sbi(trainer.build_posterior(network))
+    given = TallPosterior.from_sbi(network, prior)
+    x, settings = theta[:3], {"steps": 3, "cov_samples": 10}
+    assert torch.equal(known.sample(x, 5, settings=settings), given.sample(x, 5, settings=settings))
+    with pytest.raises(ValueError, match="does not know the prior it was trained with; give it"):
+        TallPosterior.from_sbi(network)

@@ -19,7 +19,7 @@ from tallsbi.api import files, inputs
 from tallsbi.api.diagnosis import Diagnosis, calibration, local_calibration
 from tallsbi.api.inputs import TrainingRange
 from tallsbi.api.priors import as_prior
-from tallsbi.api.sbi_score import SbiPosterior
+from tallsbi.api.sbi_score import SbiPosterior, unpacked
 from tallsbi.posterior import TrainedPosterior
 from tallsbi.priors import Prior
 from tallsbi.samplers.base import Progress, Samples
@@ -132,12 +132,20 @@ class TallPosterior:
         return cls(engine, x.shape[1], known, trained.losses)
 
     @classmethod
-    def from_sbi(cls, estimator: Any, prior: Any, x: Any = None) -> TallPosterior:
+    def from_sbi(cls, estimator: Any, prior: Any = None, x: Any = None) -> TallPosterior:
         """A score network trained by sbi's NPSE with any of its processes, and the prior it was trained with.
 
+        `estimator`: what `train` returns; or what `build_posterior` returns, which knows its prior.
         `x` [N, d]: the observations it was trained on, to be warned of others far from them.
         """
-        engine = SbiPosterior.of(estimator, as_prior(prior))
+        network, known_prior = unpacked(estimator)
+        prior = known_prior if prior is None else prior
+        if prior is None:
+            raise ValueError(
+                "from_sbi: a network does not know the prior it was trained with; give it as the second argument, or "
+                "give the posterior that NPSE's build_posterior returns."
+            )
+        engine = SbiPosterior.of(network, as_prior(prior))
         known = None
         if x is not None:
             known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x")[0])

@@ -158,6 +158,12 @@ def _process(estimator: Any) -> _Process:
     return _Process(kind, float(low), float(high), float(estimator.t_min), float(estimator.t_max))
 
 
+def unpacked(estimator: Any) -> tuple[Any, Any]:
+    """The network, and the prior if it is there: a posterior of sbi has both, a network no prior."""
+    network = getattr(estimator, "vector_field_estimator", None)
+    return (estimator, None) if network is None else (network, estimator.prior)
+
+
 @dataclass(frozen=True, eq=False)
 class SbiPosterior:
     """An sbi network with its prior; `latent` is the prior of (theta - shift) / scale."""
