@@ -117,14 +117,33 @@ def test_the_state_is_free_and_the_estimate_is_not():
     problem = box_problem(1, (9.0, -9.0), (0.05, 0.05), dtype=torch.float32)
     tall = FactorisedScore(problem.score.bind(problem.x), problem.prior, 1)
     outside = torch.full((1, 5, 2), 4.0)
-    assert float(denoised(tall, outside, 1e-3).abs().max()) < EDGE
+    last = Multistep(steps=10).step(tall, outside, 1e-3, 0.0, Noise([generator()]))
+    assert float(last.abs().max()) < EDGE
     first = Multistep(steps=10).step(tall, outside, 0.01, 0.009, Noise([generator()]))
     assert float(first.min()) > EDGE
     result = Multistep(steps=10, churn=1.0).run(tall, 50, Noise([generator()]))
     assert float(result.theta.double().abs().max()) < EDGE
 
 
-def test_a_gaussian_prior_has_no_box():
+@pytest.mark.parametrize("churn", [0.0, 1.0])
+def test_no_score_carries_draws_away_from_a_gaussian_prior(churn):
+    """A score that points outwards everywhere; the priors of the datasets differ."""
+    case = GaussianCase(3, 1, 2)
+    prior = case.prior()
+
+    class Outwards(FactorisedScore):
+        def __call__(self, theta, t):
+            return 1e6 * theta
+
+    tall = Outwards(case.bound(), prior, 3)
+    theta = Multistep(steps=20, churn=churn).run(tall, 40, Noise([generator()], torch.float64)).theta
+    away = (theta - prior.mean[:, None]).abs() / prior.cov.diagonal(dim1=-2, dim2=-1).sqrt()[:, None]
+    assert bool(away.isfinite().all())
+    assert float(away.max()) <= 6
+    assert float(away.amax((1, 2)).min()) > 5.9
+
+
+def test_the_estimate_is_that_of_tweedie():
     case = GaussianCase(2, 3, 2)
     tall, theta, t = tall_score(case), 50 * case.states(0.3), 0.3
     expected = (theta + TOY.sigma2(t) * tall(theta, t)) / TOY.sqrt_alpha(t)

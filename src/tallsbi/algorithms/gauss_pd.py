@@ -1,7 +1,8 @@
 """GAUSS_PD: GAUSS with capped covariances, true prior bounds and a second-order solver.
 
-Lambda is positive definite by construction and draws are inside the prior's support (see
-`tallsbi.compose.gauss_pd` and `tallsbi.samplers.multistep`), so few steps suffice and none diverges.
+Lambda is positive definite by construction and draws are inside the prior's support, or within six of its standard
+deviations where that has no bounds (see `tallsbi.compose.gauss_pd` and `tallsbi.samplers.multistep`), so few steps
+suffice and none diverges.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class GaussPD(Algorithm):
     ) -> Float[Tensor, "B n m m"]:
         (B, n, d), m = x.shape, problem.score.dim
         single = problem.score.repeat(n).bind(x.reshape(B * n, 1, d))
-        plain = FactorisedScore(single, problem.prior, B * n)
+        plain = FactorisedScore(single, problem.prior.repeat(n), B * n)
         start = _whitened(noise(B, n * self.cov_samples, m).reshape(B * n, self.cov_samples, m))
         theta = Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
         return _covariance(theta).reshape(B, n, m, m)

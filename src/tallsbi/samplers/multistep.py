@@ -10,8 +10,9 @@ as D is constant. D is taken in the middle of the step, extrapolated linearly in
 the one before: second order for one evaluation per step. The last step returns D itself.
 
 D is a mean over the prior's support. Where that is a box, D is projected onto it, which changes nothing for an
-exact score, and since the last step returns D the draws are inside. The state itself, which is noisy and may
-well be outside, is left alone.
+exact score, and since the last step returns D the draws are inside. Where the support is the whole space, the box is
+`deviations` standard deviations of the prior around its mean: a network has seen nothing beyond, and what it says
+there can carry the draws away without end. The state itself, which is noisy and may well be outside, is left alone.
 
 For a Gaussian posterior of standard deviation v under exp(-16 t^2), the relative error of the draws' is
 
@@ -29,6 +30,7 @@ and 4 has the smaller first steps, in which the error of a network counts e^h - 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -43,11 +45,15 @@ from tallsbi.schedule import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Multistep(Sampler):
-    """`last_time` is the time of the last evaluation: what is narrower than sigma there is not resolved."""
+    """`last_time` is the time of the last evaluation: what is narrower than sigma there is not resolved.
+
+    `deviations`: how far from an unbounded prior's mean, in its standard deviations, a draw can be.
+    """
 
     churn: float = 0.0
     last_time: float = 3e-4
     power: float = 4.0
+    deviations: float = 6.0
 
     def __post_init__(self) -> None:
         if not self.churn >= 0:
@@ -63,17 +69,17 @@ class Multistep(Sampler):
         return self.stepper(tall, noise)(theta, t, s)
 
     def stepper(self, tall: TallScore, noise: Noise) -> Stepper:
-        schedule, past = tall.schedule, []
+        schedule, past, project = tall.schedule, [], _projection(tall, self.deviations)
 
         def step(theta: Tensor, t: float, s: float) -> Tensor:
-            estimate = denoised(tall, theta, t)
+            estimate = project(denoised(tall, theta, t))
             if s == 0:
                 return estimate
             h, middle = log_snr(schedule, s) - log_snr(schedule, t), estimate
             if past:
                 earlier, then = past.pop()
                 weight = 0.5 * h / (log_snr(schedule, t) - log_snr(schedule, then))
-                middle = _project((1 + weight) * estimate - weight * earlier, tall)
+                middle = project((1 + weight) * estimate - weight * earlier)
             past.append((estimate, t))
             keep = schedule.sigma(s) / schedule.sigma(t) * math.exp(-self.churn * h)
             pull = -schedule.sqrt_alpha(s) * math.expm1(-(1 + self.churn) * h)
@@ -85,10 +91,9 @@ class Multistep(Sampler):
 
 
 def denoised(tall: TallScore, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
-    """E[theta_0 | theta_t] by Tweedie's formula, projected onto the prior's support."""
+    """E[theta_0 | theta_t] by Tweedie's formula."""
     schedule = tall.schedule
-    estimate = theta.add(tall(theta, t), alpha=schedule.sigma2(t)).div_(schedule.sqrt_alpha(t))
-    return _project(estimate, tall)
+    return theta.add(tall(theta, t), alpha=schedule.sigma2(t)).div_(schedule.sqrt_alpha(t))
 
 
 def log_snr(schedule: Schedule, t: float) -> float:
@@ -96,11 +101,16 @@ def log_snr(schedule: Schedule, t: float) -> float:
     return 0.5 * (schedule.log_alpha(t) - math.log(schedule.sigma2(t)))
 
 
-def _project(estimate: Float[Tensor, "B S m"], tall: TallScore) -> Float[Tensor, "B S m"]:
-    support = tall.prior.support()
-    if support is None:
-        return estimate
-    low, high = support
-    # A few roundings inside: a draw on the edge must still be inside after it is scaled back.
-    margin = 4 * torch.finfo(estimate.dtype).eps * torch.maximum(low.abs(), high.abs())
-    return estimate.clamp(low + margin, high - margin)
+def _projection(tall: TallScore, deviations: float) -> Callable[[Tensor], Tensor]:
+    """Onto the prior's support, or where it has no bounds onto what is plausible of it."""
+    reach = tall.prior.reach(deviations)
+    if reach is None:
+        return lambda estimate: estimate
+    low, high = reach
+
+    def project(estimate: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
+        # A few roundings inside: a draw on the edge must still be inside after it is scaled back.
+        margin = 4 * torch.finfo(estimate.dtype).eps * torch.maximum(low.abs(), high.abs())
+        return estimate.clamp((low + margin).to(estimate), (high - margin).to(estimate))
+
+    return project
