@@ -36,6 +36,16 @@ def matched_covariance(prior: Prior) -> Float[Tensor, "#B m m"]:
     )
 
 
+def reach(prior: Prior, deviations: float) -> tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]] | None:
+    """Bounds in latent space of what is plausible: the prior's support, or where that is the whole space so many
+    standard deviations around its mean. None for a prior that says neither."""
+    latent = prior.latent if isinstance(prior, LogNormal) else prior
+    if not isinstance(latent, Gaussian):
+        return prior.support()
+    away = deviations * latent.cov.diagonal(dim1=-2, dim2=-1).sqrt()
+    return (latent.mean - away)[:, None], (latent.mean + away)[:, None]
+
+
 def gains(
     relative: Float[Tensor, "*batch m m"],
     root: Float[Tensor, "*#batch m m"],

@@ -71,15 +71,6 @@ class Prior(ABC):
         """Lower and upper bounds in latent space, None where the support is the whole space."""
         return None
 
-    def reach(self, deviations: float) -> tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]] | None:
-        """Bounds in latent space of what is plausible at all: the support, or so many standard deviations around
-        the mean where that is the whole space. None where neither is known."""
-        return self.support()
-
-    def repeat(self, n: int) -> Prior:
-        """The prior with every dataset n times over; the same object where nothing depends on the dataset."""
-        return self
-
     def to_latent(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
         return theta
 

@@ -66,10 +66,6 @@ class Gaussian(Prior):
         score = (schedule.sqrt_alpha(t) * self.mean[:, None, :] - theta) @ precision
         return score, self._precision[:, None]
 
-    def reach(self, deviations: float) -> tuple[Float[Tensor, "#B 1 m"], Float[Tensor, "#B 1 m"]]:
-        away = deviations * self.cov.diagonal(dim1=-2, dim2=-1).sqrt()
-        return (self.mean - away)[:, None], (self.mean + away)[:, None]
-
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
         return Gaussian((self.mean - mean) / std, self.cov / (std[:, None] * std[None, :]))
 

@@ -41,9 +41,6 @@ class LogNormal(Prior):
     ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
         return self.latent.score_and_excess(theta, t, schedule)
 
-    def reach(self, deviations: float) -> tuple[Float[Tensor, "#B 1 m"], Float[Tensor, "#B 1 m"]]:
-        return self.latent.reach(deviations)
-
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
         return self.latent.normalised(mean, std)
 

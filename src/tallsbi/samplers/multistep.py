@@ -38,6 +38,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
+from tallsbi.compose.loewner import reach
 from tallsbi.samplers.base import Noise, Sampler, Stepper
 from tallsbi.samplers.grids import power_grid
 from tallsbi.schedule import Schedule
@@ -103,10 +104,10 @@ def log_snr(schedule: Schedule, t: float) -> float:
 
 def _projection(tall: TallScore, deviations: float) -> Callable[[Tensor], Tensor]:
     """Onto the prior's support, or where it has no bounds onto what is plausible of it."""
-    reach = tall.prior.reach(deviations)
-    if reach is None:
+    bounds = reach(tall.prior, deviations)
+    if bounds is None:
         return lambda estimate: estimate
-    low, high = reach
+    low, high = bounds
 
     def project(estimate: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
         # A few roundings inside: a draw on the edge must still be inside after it is scaled back.
