@@ -115,10 +115,11 @@ def test_protocol_wins_over_scale(tree, monkeypatch):
 
 def test_methods_are_those_of_config_in_the_order_of_the_file():
     config = top()
-    config["methods"] = {"NEW": {"steps": 3}, "LANGEVIN": {}, "JAC": {}}
+    config["methods"] = {"NEW": {"steps": 3}, "LANGEVIN": {}, "GAUSS": {"cov_steps": 9}}
     full = cfg.resolve(config, ROOT, [*KNOWN, "NEW"])
-    assert list(full["methods"]) == ["JAC", "LANGEVIN", "NEW"]
-    assert full["methods"]["JAC"]["steps"] == load("workflow/scales/smoke.yaml")["methods"]["JAC"]["steps"]
+    assert list(full["methods"]) == ["GAUSS", "LANGEVIN", "NEW"]
+    sizes = load("workflow/scales/smoke.yaml")["methods"]
+    assert full["methods"]["LANGEVIN"]["steps"] == sizes["LANGEVIN"]["steps"]
 
 
 def test_resolve_leaves_its_argument_alone():
@@ -160,7 +161,7 @@ methods: {JAC: {stps: 3}}        => methods.JAC.stps: unknown key && did you mea
 n_obs: [2]                       => n_obs: unknown key && `n_obs` exists at toy.n_obs, toy.table.n_obs
 seed: abc                        => seed = 'abc' (from the command line): must be an integer at least 0
 seed: -1                         => seed = -1 && at least 0
-run: 5                           => run = 5 && a name of 1 to 64 letters
+run: 1.5                         => run = 1.5 && a name of 1 to 64 letters
 run: "; rm -rf x"                => run = '; rm -rf x' (from the command line): must be a name of 1 to 64
 run: ../x                        => run = '../x'
 run: "x\n"                       => run = 'x\n'
@@ -192,6 +193,22 @@ scale: ../protocols/stated       => 1 problem && no such scale
 scale: [smoke]                   => 1 problem && no such scale
 protocol: statd                  => protocol = 'statd' && published, stated && did you mean `stated`?
 {scale: x, seed: -1}             => 2 problems && scale = 'x' && seed = -1
+methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes studies, steps, cov_steps, cov_eta, cov_samples
+methods: {GAUSS: {studies: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
+methods: {GAUSS_PD: {narrowest: 0.9, widest: 0.1}} => methods.GAUSS_PD.narrowest = 0.9 && no more than widest = 0.1
+toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits
+sbibm: {bounds_tasks: [slpc]}    => sbibm.bounds_tasks = ['slpc'] && no task `slpc` && did you mean `slcp`?
+sbibm: {bounds_tasks: [sir]}     => sbibm.bounds_tasks = ['sir'] && the prior of sir is not uniform
+sbibm: {extra_tasks: [sir]}      => sbibm.extra_tasks = ['sir'] && sir in sbibm.tasks already
+sbibm: {steps: {sets: 50}}       => sbibm.steps.sets = 50 && no more than sbibm.sets = 2
+sbibm: {n_obs: [1, 101]}         => sbibm.n_obs = [1, 101] && no more than sbibm.observations = 100
+sbibm: {partial: {methods: [GAUSS_PD]}} => sbibm.partial.methods = ['GAUSS_PD'] && none of these takes part in sbibm
+sbibm: {training: {learning_rate: 0.01}} => sbibm.training.learning_rate = 0.01 && one of sbibm.training.learning_rates
+sbibm: {training: {batch_sizes: [64]}} => 2 problems && training.batch_size = 256 && lotka_volterra.batch_size = 256
+sbibm: {training: {exceptions: {sirr: {learning_rate: 0.001, batch_size: 64}}}} => did you mean `sir`?
+sbibm: {training: {validation_share: 0.00001}} => sbibm.training.validation_share = && holds out no row of 2000
+jrnmm: {training: {learning_rate: 0.5}} => jrnmm.training.learning_rate = 0.5 && which are trained
+jrnmm: {theta: {C: 5000}}        => jrnmm.theta.C = 5000 && inside jrnmm.bounds.C = [10, 250]
 {sead: 1, seed: x, toy: {dims: [], n_ob: 3}} => 4 problems && sead && seed = 'x' && toy.dims = [] && toy.n_ob
 """
 

@@ -19,6 +19,7 @@ def settings(path):
         "claims": str(path),
         "fidelity": FIDELITY,
         "toy_metric": "max_sw",
+        "uniform_tasks": ["slcp", "gmm_uniform", "two_moons"],
         "theta": THETA,
         "bounds": BOUNDS,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,7 @@ def test_scale_is_one_word_whatever_it_holds(start, value):
         (["--config='a"], "No closing quotation"),
         (["--config=seed"], "'seed' is not of the form key=value"),
         (["--config=--unlock"], "not of the form"),
+        (["--config=toy.mala.draws=3"], r"given in its block: CONFIG='\"toy=\{mala: \{draws: 3\}\}\"'"),
         (["--args='a"], "ARGS"),
     ],
 )
@@ -64,8 +66,9 @@ def test_text_that_cannot_be_words_is_explained(start, arguments, message):
         launch.main(arguments)
 
 
-def test_settings_in_the_wrong_place_are_refused(start, capsys):
-    assert launch.main(["--args=--config seed=1"]) == 2
+@pytest.mark.parametrize("words", ["--config seed=1", "--config=seed=1", "-C seed=1", "--configfile x.yaml"])
+def test_settings_in_the_wrong_place_are_refused(start, capsys, words):
+    assert launch.main([f"--args={words}"]) == 2
     assert "CONFIG='key=value ...'" in capsys.readouterr().err
 
 
@@ -86,7 +89,7 @@ def test_the_guard_looks_at_the_run_that_is_meant(start, monkeypatch, arguments,
     assert seen == [run]
 
 
-@pytest.mark.parametrize("arguments", [["--args=-n"], ["--config=run=../x"], ["--scale=a b"]])
+@pytest.mark.parametrize("arguments", [["--args=-n"], ["--args=-np"], ["--config=run=../x"], ["--scale=a b"]])
 def test_dry_runs_and_bad_names_change_nothing(start, monkeypatch, arguments):
     monkeypatch.setattr(guard, "prepare", lambda root, name: pytest.fail("looked"))
     start(*arguments)
@@ -105,3 +108,17 @@ def test_what_was_cleared_is_said(start, monkeypatch, capsys):
     monkeypatch.setattr(guard, "prepare", lambda root, name: ["one", "two"])
     start()
     assert capsys.readouterr().err == "Taking up the work: one; two.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("scale: [smoke\nprotocol: x", "config.yaml, line 2: not usable as YAML"),
+        ("", "config.yaml: must be a mapping of keys to values"),
+        ("protocol: published", "config.yaml: scale is missing; add a line `scale: ...`"),
+    ],
+)
+def test_a_damaged_configuration_is_told_without_a_traceback(start, text, message):
+    Path("config.yaml").write_text(text)
+    with pytest.raises(SystemExit, match=message):
+        launch.main([])

@@ -105,7 +105,21 @@ def test_cost_table_shows_measured_beside_projected(root):
     assert shown.loc["train network", "core-hours (paper, projected)"] == "1.03"
     assert shown.loc["train network", "core-hours (smoke)"] == "0.010"
     assert shown.loc["collect", "jobs (smoke)"] == "–"
-    assert "the scale paper will take about 3 jobs and 1.0 core-hours" in table.note
+    assert "The scale paper will take about 3 jobs and 1.0 core-hours" in table.note
+    alone = make({"costs": costs[costs.run == "measured"]}, {"run": "smoke"})
+    assert [name for name in alone.shown if "projected" in name] == []
+    assert "will take" not in alone.note
+
+
+def test_a_scale_that_cannot_be_planned_is_left_out(root, monkeypatch):
+    def planned(root, chosen=(), configfile=None):
+        if chosen:
+            raise plan.PlanError("methods.NEW.steps is missing")
+        return JOBS
+
+    monkeypatch.setattr(plan, "planned_jobs", planned)
+    table = plan.cost_table(root, root / "config.json", "published")
+    assert set(table.run) == {"measured"}
 
 
 def test_a_dry_run_that_fails_says_why(tmp_path):

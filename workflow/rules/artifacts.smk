@@ -48,8 +48,11 @@ FIGURES = {
         figure: (SBIBM_DISTANCES, SBIBM_SETTINGS)
         for figure in [*SBIBM_PANELS, "det_gef_sbibm", "langevin_tamed"]
     },
-    "sbibm_losses_bs64": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
-    "sbibm_losses_bs256": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS),
+    **{
+        f"sbibm_losses_bs{size}": ({"losses": f"{SBIBM}/losses.csv"}, SBIBM_SETTINGS)
+        for size in (64, 256)
+        if size in CFG["sbibm"]["training"]["batch_sizes"]
+    },
     "sbibm_pairplots": ({"pairs": f"{SBIBM}/pairs.csv", "truth": f"{SBIBM}/truth.csv"}, SBIBM_SETTINGS),
     **{
         f"cfg_{metric}": ({**SBIBM_DISTANCES, "cfg": f"{SBIBM}/guided.csv"}, SBIBM_SETTINGS)
@@ -175,6 +178,7 @@ TABLES = {
             "content": fingerprint(CLAIMS, "workflow/schemas/claims.schema.yaml", root=ROOT),
             "fidelity": CFG["fidelity"],
             "toy_metric": TOY_METRIC.removesuffix("_norm"),
+            "uniform_tasks": list(filter(has_uniform_prior, TASKS)),
             "theta": CFG["jrnmm"]["theta"],
             "bounds": JRNMM_BOUNDS,
         },

@@ -7,7 +7,7 @@ from tallsbi.study import guard, provenance
 from tallsbi.study.config import load_or_exit, run_name
 from tallsbi.study.fingerprint import fingerprint
 from tallsbi.study.parts import share
-from tallsbi.tasks import label_of
+from tallsbi.tasks import has_uniform_prior, label_of
 from tallsbi.tasks import module_of as task_module
 
 CFG = load_or_exit(config, ROOT)

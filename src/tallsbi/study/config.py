@@ -7,23 +7,24 @@ this module turns a breach of it into a message with the key, the file it is set
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema.exceptions import ValidationError
 
+from tallsbi.study.config_rules import Layers, Rules
 from tallsbi.study.config_schema import (
     MISSING,
     KeyPath,
     Validator,
     allowed,
     child,
+    close,
+    did_you_mean,
     dotted,
     is_number,
     leaves,
@@ -48,27 +49,6 @@ class ConfigError(ValueError):
         lines = [f"  {i}. {text}" for i, text in enumerate(problems, 1)]
         head, foot = f"The configuration has {count}:", "Every key is described in docs/config.md."
         super().__init__("\n".join([head, *lines, foot]))
-
-
-@dataclass(frozen=True)
-class Layers:
-    """The layers before merging, to tell where a value was set."""
-
-    top: dict  # what Snakemake handed over: config.yaml and the command line
-    file: dict | None  # config.yaml alone, if it can be read
-    overlays: dict[str, dict]  # file name -> content: the protocol, then the scale
-
-    def origin(self, path: KeyPath) -> str:
-        value = look_up(self.top, path)
-        if value is MISSING:
-            found = (name for name, data in self.overlays.items() if look_up(data, path) is not MISSING)
-            return next(found, "config.yaml")
-        # Compared as text, for NaN differs from itself.
-        same = self.file is None or repr(look_up(self.file, path)) == repr(value)
-        return "config.yaml" if same else "the command line"
-
-    def found(self, path: KeyPath, value: Any) -> str:
-        return f"{dotted(path)} = {shorten(value)} (from {self.origin(path)})"
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten times as fast
@@ -129,9 +109,10 @@ def choose_methods(merged: dict, top: dict, file: dict | None) -> dict:
 
 
 def coerce(value: Any, node: dict | None) -> Any:
-    """Turn text into a number where the schema wants a number.
+    """Turn text into a number where the schema wants a number, and a whole number into text where it wants text.
 
-    Snakemake hands over the inner values of `--config 'toy={seeds: 2}'` as text, and YAML reads 1e-3 as text.
+    Snakemake hands over the inner values of `--config 'toy={seeds: 2}'` as text, and YAML reads 1e-3 as text;
+    `run=5` is a name.
     """
     if isinstance(value, dict):
         return {key: coerce(item, child(node, key)) for key, item in value.items()}
@@ -140,20 +121,9 @@ def coerce(value: Any, node: dict | None) -> Any:
     wanted = node is not None and node.get("type") in ("integer", "number")
     if wanted and isinstance(value, str) and NUMBER.fullmatch(value):
         return int(value) if re.fullmatch(r"[-+]?\d+", value) else float(value)
+    if node is not None and node.get("type") == "string" and type(value) is int:
+        return str(value)
     return value
-
-
-def close(word: Any, candidates: Collection[str]) -> str:
-    """The candidate nearest to a misspelt word, or ''. Case does not count."""
-    by_lower = {candidate.lower(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
-    return by_lower[found[0]] if found else ""
-
-
-def did_you_mean(*names: str) -> str:
-    """The end of a message, so that its question mark closes it."""
-    quoted = " or ".join(f"`{name}`" for name in names if name)
-    return f"; did you mean {quoted}?" if quoted else ""
 
 
 def unknown_key(path: KeyPath, schema: dict, layers: Layers) -> str:
@@ -214,93 +184,6 @@ def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[st
     ]
 
 
-def cross_problems(config: dict, layers: Layers, refused: list[str]) -> list[str]:
-    """Rules between keys, which a schema cannot say. Lists the schema refused are passed over."""
-    problems = []
-    cells = [
-        ("table.dim", "dims"),
-        ("table.n_obs", "n_obs"),
-        ("table.noise", "noise"),
-        ("figure_dim", "dims"),
-    ]
-    for cell, name in [*cells, ("table.dim", "timing.dims"), ("table.n_obs", "timing.n_obs")]:
-        path, where = ("toy", *cell.split(".")), ("toy", *name.split("."))
-        value, grid = look_up(config, path), look_up(config, where)
-        usable = is_number(value) and isinstance(grid, list)
-        usable = usable and not any(text.startswith((f"toy.{name} ", f"toy.{name}[")) for text in refused)
-        if usable and value not in grid:
-            problems.append(f"{layers.found(path, value)}: must be one of {layers.found(where, grid)}")
-    path = ("toy", "wide_prior", "std")
-    pair = look_up(config, path)
-    if isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)) and pair[0] >= pair[1]:
-        problems.append(f"{layers.found(path, pair)}: the first must be less than the second")
-    return problems
-
-
-def method_problems(config: dict, known: Collection[str], layers: Layers) -> list[str]:
-    """Methods without an algorithm, and settings that their algorithm does not take."""
-    from tallsbi.algorithms import names as with_source
-    from tallsbi.algorithms import settings_of
-
-    methods, known = config.get("methods"), sorted(name.upper() for name in known)
-    problems = []
-    for name, settings in (methods if isinstance(methods, dict) else {}).items():
-        if name.isupper() and name not in known:
-            problems.append(
-                f"methods.{name}: no such algorithm (from {layers.origin(('methods', name))}); it needs the "
-                f"file src/tallsbi/algorithms/{name.lower()}.py; available: {', '.join(known)}"
-                + did_you_mean(close(name, known))
-            )
-        elif name in with_source() and isinstance(settings, dict):
-            takes = ["studies", *settings_of(name)]
-            problems += [
-                f"{layers.found(('methods', name, key), value)}: {name} has no such setting; it takes "
-                + ", ".join(takes)
-                for key, value in settings.items()
-                if key not in takes
-            ]
-    return problems
-
-
-def benchmark_problems(config: dict, layers: Layers) -> list[str]:
-    """Tasks without a file, and numbers that exceed what is simulated."""
-    from tallsbi.algorithms import names as algorithms
-    from tallsbi.tasks import names
-
-    known, methods, problems = names(), algorithms(), []
-    listings = [(("tasks",), known), (("extra_tasks",), known), (("steps", "tasks"), known)]
-    listings += [
-        (("many", "tasks"), known),
-        (("many", "methods"), methods),
-        (("partial", "methods"), methods),
-    ]
-    for key, available in listings:
-        path, kind = ("sbibm", *key), "method" if key[-1] == "methods" else "task"
-        listed = look_up(config, path)
-        for name in listed if isinstance(listed, list) else []:
-            if isinstance(name, str) and name not in available:
-                problems.append(
-                    f"{layers.found(path, listed)}: no {kind} `{name}`; available: {', '.join(available)}"
-                    + did_you_mean(close(name, available))
-                )
-    limits = [("sbibm", "n_train", "simulations"), ("sbibm", "n_obs", "observations")]
-    for study, key, most in [*limits, ("jrnmm", "n_obs", "observations")]:
-        values, limit = look_up(config, (study, key)), look_up(config, (study, most))
-        if _numbers(values) and is_number(limit) and max(values, default=0) > limit:
-            problems.append(
-                f"{layers.found((study, key), values)}: no more than {layers.found((study, most), limit)}"
-            )
-    for path in [("fidelity", "jrnmm_sigma"), *(("jrnmm", "bounds", name) for name in ("C", "mu", "g"))]:
-        pair = look_up(config, path)
-        if _numbers(pair) and len(pair) == 2 and pair[0] >= pair[1]:
-            problems.append(f"{layers.found(path, pair)}: the first must be less than the second")
-    return problems
-
-
-def _numbers(value: object) -> bool:
-    return isinstance(value, list) and all(map(is_number, value))
-
-
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
     """File name and content of the overlay that `top` names, and what is wrong with either."""
     folder, name = FOLDERS[layer], top.get(layer)
@@ -341,8 +224,7 @@ def resolve(config: Mapping, root: Path | str, known_methods: Collection[str] | 
         reported = error.absolute_path and error.absolute_path[0] in FOLDERS
         if not reported and (complete or error.validator != "required"):
             problems += translate(error, schema, layers)
-    problems += method_problems(merged, known_methods, layers) + cross_problems(merged, layers, problems)
-    problems += benchmark_problems(merged, layers)
+    problems += Rules(merged, layers, tuple(problems)).problems(known_methods)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
     return merged

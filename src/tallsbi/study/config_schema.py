@@ -5,9 +5,10 @@ A key is a path of names and list positions. The validator is stricter than JSON
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import reduce
 from typing import Any
 
@@ -115,3 +116,16 @@ def is_number(value: Any) -> bool:
 STRICT = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
 TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT)
 Validator = extend(Draft202012Validator, type_checker=TYPES)
+
+
+def close(word: Any, candidates: Collection[str]) -> str:
+    """The candidate nearest to a misspelt word, or ''. Case does not count."""
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    found = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
+    return by_lower[found[0]] if found else ""
+
+
+def did_you_mean(*names: str) -> str:
+    """The end of a message, so that its question mark closes it."""
+    quoted = " or ".join(f"`{name}`" for name in names if name)
+    return f"; did you mean {quoted}?" if quoted else ""

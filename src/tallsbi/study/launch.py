@@ -16,12 +16,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-
 from tallsbi.study import guard
-from tallsbi.study.config import is_run_name, run_name
+from tallsbi.study.config import ConfigError, is_run_name, read_yaml, run_name
 
-DRY = {"-n", "--dry-run", "--dryrun"}
+# Options of Snakemake that make a run of another configuration than the one that is looked after here.
+_SETTINGS = {"--config", "-C", "--configfile", "--configfiles"}
 
 
 def options(description: str) -> argparse.ArgumentParser:
@@ -45,6 +44,16 @@ def settings(given: argparse.Namespace) -> list[str]:
     named = [f"{key}={getattr(given, key)}" for key in ("scale", "protocol") if getattr(given, key)]
     more = words(given.config, "CONFIG")
     for word in more:
+        if nested := re.match(r"(\w+)\.([\w.]+)=(.*)", word):
+            outer, inner, value = nested.groups()
+            block = f"{inner}: {value}"
+            while "." in inner:
+                inner, _, last = inner.rpartition(".")
+                block = f"{inner}: {{{last}: {value}}}"
+            raise SystemExit(
+                f"CONFIG={given.config!r}: a key below another is given in its block: "
+                f"CONFIG='\"{outer}={{{block}}}\"'"
+            )
         if not re.match(r"\w+=", word):
             raise SystemExit(
                 f"CONFIG={given.config!r}: {word!r} is not of the form key=value; quote what holds spaces"
@@ -54,10 +63,21 @@ def settings(given: argparse.Namespace) -> list[str]:
 
 def run_of(given: argparse.Namespace, root: Path) -> str:
     """The name of the run under results/ that these settings mean; the Snakefile is who checks them."""
-    config = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
+    config, wrong = read_yaml(root, "config.yaml")
     pairs = [word.partition("=") for word in settings(given)]
     chosen = {key: value for key, _, value in pairs if key in ("scale", "protocol", "run")}
+    lacking = [key for key in ("scale", "protocol") if key not in config | chosen]
+    wrong = wrong or [f"config.yaml: {key} is missing; add a line `{key}: ...`" for key in lacking]
+    if wrong:
+        raise SystemExit(str(ConfigError(wrong)))
     return run_name(config | chosen)
+
+
+def is_dry(arguments: Sequence[str]) -> bool:
+    """Whether Snakemake is only asked what it would do: `--dry-run`, or `n` among its short options."""
+    return any(
+        word in ("--dry-run", "--dryrun") or re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", word) for word in arguments
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,11 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--args", default="", help="more arguments of snakemake")
     given, root = parser.parse_args(arguments), Path.cwd()
     extra, wanted = words(given.args, "ARGS"), settings(given)
-    if {"--config", "-C"} & set(extra):
+    if _SETTINGS & {word.partition("=")[0] for word in extra}:
         print("Settings go in CONFIG='key=value ...', not in ARGS.", file=sys.stderr)
         return 2
     run = run_of(given, root)
-    if not DRY & set(extra) and is_run_name(run):  # a bad name is explained by the Snakefile
+    if not is_dry(extra) and is_run_name(run):  # a bad name is explained by the Snakefile
         try:
             notes = guard.prepare(root, run)
         except guard.GuardError as error:

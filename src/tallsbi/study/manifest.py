@@ -42,7 +42,7 @@ TIMED = (
     "tables/claims.*",
     "report/*",
 )
-_NO_RESULTS = {"logs", "benchmarks", "checkpoints"}
+_NO_RESULTS = {"logs", "benchmarks", "checkpoints", "snakemake-report.zip"}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ under `results/` show it; `--calibrate` writes the rates of these records into t
 
 from __future__ import annotations
 
+import logging
 import re
 import subprocess
 import sys
@@ -153,14 +154,18 @@ def local_records(root: Path) -> list[Record]:
 def cost_table(root: Path, configfile: Path, protocol: str, scale: str = "paper") -> pd.DataFrame:
     """What the run of a configuration has taken per stage, and what the run of another scale will take.
 
-    The column `run` says `measured`, or names the scale of the projection.
+    The column `run` says `measured`, or names the scale of the projection, which is left out if that scale cannot be
+    planned, say because a method of this configuration has no size there.
     """
     import pandas as pd
 
     done = finished(planned_jobs(root, configfile=configfile), root)
     model = adapted(read_model(root / TABLE), [record for _, record in done])
-    larger = planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"])
-    tables = {"measured": measured(done), scale: projected(larger, model)}
+    tables = {"measured": measured(done)}
+    try:
+        tables[scale] = projected(planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"]), model)
+    except PlanError as error:
+        logging.getLogger(__name__).warning("no projection to %s: %s", scale, error)
     return pd.concat([table.assign(run=run) for run, table in tables.items()], ignore_index=True)
 
 
@@ -186,9 +191,9 @@ def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> in
         "--calibrate", action="store_true", help="write the rates of the records under results/"
     )
     given, root = parser.parse_args(arguments), root or Path.cwd()
-    if given.calibrate:
-        return _calibrate(root)
     try:
+        if given.calibrate:
+            return _calibrate(root)
         model = adapted(read_model(root / TABLE), local_records(root))
         table = projected(planned_jobs(root, settings(given)), model)
     except PlanError as error:

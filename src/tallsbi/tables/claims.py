@@ -25,8 +25,8 @@ WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
     """`data`: the tidy files of the run by the names in `tallsbi.claims.views`, and maybe the ledger of an `other` one.
 
-    `settings`: path of the `claims`, `fidelity`, `toy_metric`, `theta` and `bounds` of the neuroscience model, and
-    the name of the `other_run`.
+    `settings`: path of the `claims`, `fidelity`, `toy_metric`, the `uniform_tasks` of the benchmark, `theta` and
+    `bounds` of the neuroscience model, and the name of the `other_run`.
     """
     metrics = data["sbibm_distances"]
     kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}

@@ -36,9 +36,17 @@ def module_of(name: str) -> str:
 
 def label_of(name: str) -> str:
     """The name a task has in figures, read off its source: importing it would load torch."""
-    source = (Path(__path__[0]) / f"{module_of(name).rpartition('.')[2]}.py").read_text(encoding="utf-8")
-    found = re.search(r'^    label = "(.*)"$', source, re.MULTILINE)
+    found = re.search(r'^    label = "(.*)"$', _source(name), re.MULTILINE)
     return found[1] if found else name
+
+
+def has_uniform_prior(name: str) -> bool:
+    """Whether the task's prior is uniform, read off its source."""
+    return re.search(r"\bUniform\(", _source(name)) is not None
+
+
+def _source(name: str) -> str:
+    return (Path(__path__[0]) / f"{module_of(name).rpartition('.')[2]}.py").read_text(encoding="utf-8")
 
 
 def load(name: str) -> Task:
