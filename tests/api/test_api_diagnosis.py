@@ -8,6 +8,8 @@ import torch
 from api_models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
 
 from tallsbi.api import TallPosterior
+from tallsbi.api.diagnosis import Diagnosis
+from tallsbi.metrics.lc2st import LocalTest
 
 FEW = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
 
@@ -78,3 +80,25 @@ def test_what_cannot_be_diagnosed():
         posterior.diagnose((theta, x), 3, datasets(1, 4))
     with pytest.raises(ValueError, match="n = 0: it must be a positive integer"):
         posterior.diagnose(simulator, 0)
+    with pytest.raises(
+        ValueError, match="finite draws for 2 of 2 datasets, and a diagnosis needs 3; raise `datasets`"
+    ):
+        posterior.diagnose(simulator, 2, datasets=2, n_samples=5, settings={"cov_samples": 10})
+
+
+def test_few_datasets_and_absurd_draws_do_not_pass():
+    ranks, level = np.tile(np.arange(0.0, 100.0, 2.0), (2, 1)).T, np.array([0.5, 0.6])
+    few = Diagnosis(3, "JAC", 100, ranks, level, np.array([0.52, 0.5]))
+    assert few.calibrated
+    assert "no test rejects, but 50 datasets are too few to tell; use 100 or more" in str(few)
+    absurd = replace(few, c2st_prior=np.array([0.5, 1.0]))
+    assert not absurd.calibrated
+    assert "NOT calibrated" in str(absurd)
+
+
+def test_a_local_p_value_is_never_zero():
+    """Among k permutations and the data, the data are the worst with probability 1 / (k + 1)."""
+    local = LocalTest(np.array([0.3]), np.array([0.0]), np.linspace(0, 0.1, 9))
+    found = Diagnosis(3, "JAC", 100, np.zeros((120, 2)), np.ones(2), np.full(2, 0.5), local)
+    assert found.local_p_value == pytest.approx(0.1)
+    assert found.calibrated, "ten is too few to reject at 5 per cent"

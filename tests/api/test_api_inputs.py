@@ -8,8 +8,9 @@ import pytest
 import torch
 from api_models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
 
-from tallsbi.api import TallPosterior, inputs
-from tallsbi.api.inputs import FarObservations, TrainingRange
+from tallsbi.api import TallPosterior, failures, inputs
+from tallsbi.api.inputs import AnotherPrior, FarObservations, TrainingRange
+from tallsbi.priors import Gaussian, LogNormal, Uniform
 
 
 @pytest.mark.parametrize(
@@ -18,10 +19,12 @@ from tallsbi.api.inputs import FarObservations, TrainingRange
         (torch.zeros(2), r"x_obs has shape (2,): give n observations of one dataset, [n, 2].*x_obs[None]"),
         (torch.zeros(1, 1, 1, 2), "x_obs has shape (1, 1, 1, 2)"),
         (torch.zeros(5, 3), "x_obs has observations of 3 numbers.*the last axis must be 2"),
-        (torch.zeros(0, 2), "x_obs has shape (1, 0, 2), without a single observation.*the prior"),
+        (torch.zeros(0, 2), "x_obs has shape (0, 2), without a single observation.*the prior"),
         (torch.zeros(0, 3, 2), "without a single observation"),
         ([[1.0, 2.0], [1.0]], "x_obs: not an array of numbers.*lists of equal lengths"),
         ([["a", "b"]], "x_obs: not an array of numbers (holds <U1)"),
+        (torch.zeros(3, 2, dtype=torch.complex64), "x_obs: holds torch.complex64; give real numbers"),
+        (np.ma.masked_invalid([[1.0, np.nan]]), "x_obs: a masked array with missing values"),
     ],
 )
 def test_observations_of_the_wrong_shape(x, message):
@@ -59,8 +62,35 @@ def test_methods_and_their_settings():
     posterior, x = exact_posterior(), datasets(1, 2)
     with pytest.raises(ValueError, match=r"Unknown algorithm 'gaus'.*did you mean GAUSS\?"):
         posterior.sample(x, method="gaus")
-    with pytest.raises(ValueError, match="JAC has no such setting; it takes steps"):
-        posterior.sample(x, method="JAC", settings={"cov_steps": 3})
+    for settings, message in (
+        ({"cov_steps": 3}, r"settings\['cov_steps'\] = 3: JAC has no such setting; it takes steps"),
+        ({"steps": 2.5}, r"settings\['steps'\] = 2.5: it must be a positive integer"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            posterior.sample(x, method="JAC", settings=settings)
+    with pytest.raises(TypeError, match="method = None: give the name of a method, such as 'GAUSS_PD'"):
+        inputs.algorithm(None, None, 3.0)
+    with pytest.raises(TypeError, match="settings = 'steps': give a mapping"):
+        inputs.algorithm("JAC", "steps", 3.0)
+    for clip in (0, -1.0, np.nan, "a"):
+        with pytest.raises(ValueError, match=r"clip = .*: it must be a positive number"):
+            inputs.algorithm("JAC-clip", None, clip)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "epochs = 0: it must be a positive integer"),
+        ({"batch_size": 0}, "batch_size = 0: it must be a positive integer"),
+        ({"hidden": ()}, r"hidden = \(\): give the widths"),
+        ({"hidden": (64, 0)}, "hidden = 0: it must be a positive integer"),
+    ],
+)
+def test_training_settings_are_checked_before_the_simulator_runs(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TallPosterior.fit(torch_prior(), lambda theta: pytest.fail("simulated"), **settings)
+    with pytest.raises(ValueError, match="hidden = 64: give the widths"):
+        inputs.widths(64)
 
 
 @pytest.mark.parametrize(
@@ -97,6 +127,8 @@ def test_pairs():
         ValueError, match=r"rows are outside the prior's support, the first is row 1, \[2.0, 0.5\]"
     ):
         TallPosterior.fit(box, ([[0.5, 0.5], [2.0, 0.5]], [[0.0], [1.0]]))
+    with pytest.raises(ValueError, match="theta: 1 of 50 rows are not finite, the first is row 3"):
+        quick_fit((torch.where(torch.arange(50)[:, None] == 3, torch.nan, theta), theta))
     with pytest.raises(ValueError, match=r"simulations = 0: it must be a positive integer"):
         quick_fit(simulations=0)
 
@@ -146,6 +178,36 @@ def test_draws_that_are_not_finite_are_returned_and_warned_of():
     with pytest.warns(UserWarning, match=r"LANGEVIN: \d+ of 40 draws are not finite.*use GAUSS_PD"):
         theta = exact_posterior().sample(x, 20, "LANGEVIN", settings={"steps": 300, "tau": 60.0})
     assert not bool(theta.isfinite().all())
+
+
+def test_parameters_of_another_prior_are_warned_of():
+    theta = torch_prior().sample((500,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick_fit((theta, simulator(theta)))
+    for other in (theta + 1.5, theta * 2):
+        with pytest.warns(
+            AnotherPrior, match="theta does not look like draws of the prior: coordinate 0 has"
+        ):
+            quick_fit((other, simulator(other)))
+
+
+def test_draws_that_no_prior_makes_are_warned_of():
+    draws = torch.zeros(2, 10, 2, dtype=torch.float64)
+    none = torch.zeros(2, dtype=torch.int64)
+    box = Uniform(torch.full((2,), -1.0), torch.ones(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for prior in (Gaussian.standard(2), box):
+            failures.warn("GAUSS", draws, prior, none)
+    draws[1, 3:5, 0] = 9.0
+    for prior in (Gaussian.standard(2), box):
+        with pytest.warns(UserWarning, match="GAUSS: 2 of 20 draws are outside .* dataset 1.*use GAUSS_PD"):
+            failures.warn("GAUSS", draws, prior, none)
+    # What comes out of the latent space may be infinite although no state was.
+    far = LogNormal(torch.zeros(2), torch.ones(2)).to_parameter(torch.full((1, 2, 2), 800.0).double())
+    with pytest.warns(UserWarning, match="GAUSS_PD: 2 of 2 draws are not finite.*; train longer"):
+        failures.warn("GAUSS_PD", far, LogNormal(torch.zeros(2), torch.ones(2)), none[:1])
 
 
 def test_global_streams_are_restored_after_an_error():

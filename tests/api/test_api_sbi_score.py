@@ -9,6 +9,7 @@ from sbi.utils import BoxUniform
 from torch import distributions as td
 
 from tallsbi.api import TallPosterior
+from tallsbi.api.inputs import AnotherPrior
 from tallsbi.api.sbi_score import SbiScore
 
 KINDS = {"vp": VPScoreEstimator, "ve": VEScoreEstimator, "subvp": SubVPScoreEstimator}
@@ -149,3 +150,9 @@ def test_a_posterior_of_sbi_brings_its_prior_and_a_network_needs_one():
     assert torch.equal(known.sample(x, 5, settings=settings), given.sample(x, 5, settings=settings))
     with pytest.raises(ValueError, match="does not know the prior it was trained with; give it"):
         TallPosterior.from_sbi(network)
+
+
+def test_another_prior_than_the_network_was_trained_with_is_warned_of():
+    estimator = exact_estimator("vp", mean_0=MEAN, std_0=VARIANCE.sqrt())
+    with pytest.warns(AnotherPrior, match="give the one the network was trained with"):
+        TallPosterior.from_sbi(estimator, td.MultivariateNormal(MEAN + 50, torch.diag(VARIANCE)))

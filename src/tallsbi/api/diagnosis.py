@@ -20,6 +20,10 @@ from tallsbi.metrics.lc2st import LocalTest, local_test
 from tallsbi.study.seeds import integer_seed
 
 _LEVEL = 0.05
+FEWEST = 3
+"""Datasets that a diagnosis needs at all."""
+_TELLING = 100  # datasets from which on tests that do not reject say something
+_CLEAR = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +45,20 @@ class Diagnosis:
     local: LocalTest | None = None
 
     @property
+    def local_p_value(self) -> float:
+        """Of l-C2ST, averaged over the classifiers: the share of permutations that look no better, the data among
+        them, so that it is never 0. NaN where there was no local test."""
+        if self.local is None:
+            return np.nan
+        permutations = len(self.local.null)
+        return float(((self.local.p_values * permutations + 1) / (permutations + 1)).mean())
+
+    @property
     def calibrated(self) -> bool:
-        """No test rejects at 5 per cent, divided by the number of tests."""
-        p_values = list(self.ks_p_values)
-        if self.local is not None:
-            p_values.append(float(self.local.p_values.mean()))
-        return bool(min(p_values) >= _LEVEL / len(p_values))
+        """No test rejects at 5 per cent, divided by the number of tests, and draws are spread like the prior."""
+        p_values = [*self.ks_p_values, *([self.local_p_value] if self.local is not None else [])]
+        chance = max(_CLEAR, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
+        return bool(min(p_values) >= _LEVEL / len(p_values) and self.c2st_prior.max() <= 0.5 + chance)
 
     def __str__(self) -> str:
         lines = [
@@ -56,9 +68,18 @@ class Diagnosis:
         rows = zip(self.ks_p_values, self.c2st_prior, strict=True)
         lines += [f"{i:10d}   {p:16.3f}   {c:13.3f}" for i, (p, c) in enumerate(rows)]
         if self.local is not None:
-            statistic, p_value = self.local.statistics.mean(), self.local.p_values.mean()
-            lines.append(f"l-C2ST at the observed dataset: statistic {statistic:.4f}, p-value {p_value:.3f}")
-        lines.append("no test rejects" if self.calibrated else "NOT calibrated: a test rejects")
+            statistic = self.local.statistics.mean()
+            lines.append(
+                f"l-C2ST at the observed dataset: statistic {statistic:.4f}, p-value {self.local_p_value:.3f}"
+            )
+        if not self.calibrated:
+            lines.append("NOT calibrated: a test rejects")
+        elif len(self.ranks) < _TELLING:
+            lines.append(
+                f"no test rejects, but {len(self.ranks)} datasets are too few to tell; use {_TELLING} or more"
+            )
+        else:
+            lines.append("no test rejects")
         return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi import algorithms
+from tallsbi.algorithms.base import Algorithm
+from tallsbi.api.priors import latent_moments
 from tallsbi.priors import Prior
 from tallsbi.study.seeds import integer_seed, torch_generator
 
 Simulator = Callable[[Tensor], Any]
 """Parameters [N, m] (torch, float32) in, one observation each out: [N, d], torch, numpy or lists."""
 
+METHOD = "GAUSS_PD"
+"""What draws unless another method is named."""
 FAR = 1.5  # times the distance of the farthest simulation
 _RELATIVE = 1e-8  # a variance below this share of the largest is rounding
 
@@ -28,9 +33,22 @@ class FarObservations(UserWarning):
     """Observations unlike anything the network was trained on."""
 
 
+class AnotherPrior(UserWarning):
+    """Parameters that were not drawn from the prior."""
+
+
 def as_tensor(values: Any, name: str) -> Tensor:
     """Numbers in a floating-point tensor on the CPU; lists and numpy arrays are taken too."""
-    if not isinstance(values, Tensor):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name}: a masked array with missing values; leave out what is missing, or fill it in."
+        )
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.to_dense() if values.layout != torch.strided else values
+        if values.is_complex():
+            raise ValueError(f"{name}: holds {values.dtype}; give real numbers.")
+    else:
         try:
             array = np.asarray(values)
             if array.dtype.kind not in "fiub":
@@ -42,7 +60,6 @@ def as_tensor(values: Any, name: str) -> Tensor:
                 f"{name}: not an array of numbers ({error}); give a torch tensor, a numpy array or lists of "
                 "equal lengths."
             ) from error
-    values = values.detach().cpu()
     return values if values.is_floating_point() else values.double()
 
 
@@ -56,15 +73,16 @@ def observations(x: Any, dim: int, name: str = "x_obs") -> Float[Tensor, "B n d"
             f"{name} has shape {tuple(x.shape)}: give n observations of one dataset, [n, {dim}], or of B "
             f"datasets, [B, n, {dim}]{hint}."
         )
+    given = tuple(x.shape)
     x = x[None] if x.ndim == 2 else x
     if x.shape[-1] != dim:
         raise ValueError(
-            f"{name} has observations of {x.shape[-1]} numbers, shape {tuple(x.shape)}; the network was trained "
+            f"{name} has observations of {x.shape[-1]} numbers, shape {given}; the network was trained "
             f"on {dim} numbers each: the last axis must be {dim}."
         )
     if x.shape[0] == 0 or x.shape[1] == 0:
         raise ValueError(
-            f"{name} has shape {tuple(x.shape)}, without a single observation; without observations the posterior "
+            f"{name} has shape {given}, without a single observation; without observations the posterior "
             "is the prior."
         )
     if not bool(x.isfinite().all()):
@@ -83,6 +101,32 @@ def count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 1:
         raise ValueError(f"{name} = {value!r}: it must be a positive integer.")
     return int(value)
+
+
+def algorithm(method: Any, settings: Any, clip: Any) -> Algorithm:
+    """The method with its settings, each checked before anything is drawn."""
+    if not isinstance(method, str):
+        raise TypeError(f"method = {method!r}: give the name of a method, such as {METHOD!r}.")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(f"settings = {settings!r}: give a mapping, such as {{'steps': 150}}.")
+    if isinstance(clip, bool) or not isinstance(clip, (int, float)) or not 0 < clip < math.inf:
+        raise ValueError(f"clip = {clip!r}: it must be a positive number.")
+    chosen, takes = dict(settings or {}), algorithms.load(method).settings()
+    for key, value in chosen.items():
+        if key not in takes:
+            raise ValueError(
+                f"settings[{key!r}] = {value!r}: {method} has no such setting; it takes {', '.join(takes)}."
+            )
+        if key.endswith("steps") or key.endswith("samples"):
+            chosen[key] = count(value, f"settings[{key!r}]")
+    return algorithms.build(method, chosen, clip=clip)
+
+
+def widths(hidden: Any) -> tuple[int, ...]:
+    """The widths of the hidden layers."""
+    if isinstance(hidden, (str, bytes)) or not isinstance(hidden, Iterable) or not list(hidden):
+        raise ValueError(f"hidden = {hidden!r}: give the widths of the hidden layers, such as (128, 128).")
+    return tuple(count(width, "hidden") for width in hidden)
 
 
 def training_pairs(
@@ -104,6 +148,12 @@ def training_pairs(
         raise ValueError(
             f"theta has shape {tuple(theta.shape)}; the prior has {prior.dim} coordinates: give [N, {prior.dim}]."
         )
+    finite = theta.isfinite().all(1)
+    if not bool(finite.all()):
+        raise ValueError(
+            f"theta: {int((~finite).sum())} of {len(theta)} rows are not finite, the first is row "
+            f"{int((~finite).nonzero()[0])}; leave them out together with their observations."
+        )
     outside = ~prior.log_prob(theta.double()).isfinite()
     if bool(outside.any()):
         row = int(outside.nonzero()[0])
@@ -111,24 +161,28 @@ def training_pairs(
             f"theta: {int(outside.sum())} of {len(theta)} rows are outside the prior's support, the first is row "
             f"{row}, {theta[row].tolist()}; simulate with parameters drawn from this prior."
         )
-    return theta, _one_each(x, len(theta), "x")
+    warn_of_another_prior(prior, theta)
+    return theta, _one_each(
+        x, len(theta), "x", "theta and x need the same number of rows, one observation each"
+    )
 
 
 def simulate(simulator: Simulator, theta: Float[Tensor, "N m"], seed: int) -> Float[Tensor, "N d"]:
     """One observation per row, in float32; the same for the same seed if the simulator draws globally."""
     with _global_streams(seed):
         x = simulator(theta.clone())
-    return _one_each(as_tensor(x, "the simulator's result").float(), len(theta), "the simulator's result")
+    return _one_each(
+        as_tensor(x, "the simulator's result").float(),
+        len(theta),
+        "the simulator's result",
+        "a simulator is called with all parameters at once; wrap one that takes a single vector as "
+        "lambda theta: torch.stack([simulate(row) for row in theta])",
+    )
 
 
-def _one_each(x: Tensor, rows: int, name: str) -> Float[Tensor, "N d"]:
-    if x.ndim != 2 or len(x) != rows:
-        hint = (
-            "for numbers, add an axis: x[:, None]"
-            if x.shape == (rows,)
-            else "a simulator is called with all parameters at once; wrap one that takes a single vector as "
-            "lambda theta: torch.stack([simulate(row) for row in theta])"
-        )
+def _one_each(x: Tensor, rows: int, name: str, hint: str) -> Float[Tensor, "N d"]:
+    if x.ndim != 2 or len(x) != rows or not x.shape[1]:
+        hint = "for numbers, add an axis: x[:, None]" if x.shape == (rows,) else hint
         raise ValueError(
             f"{name} has shape {tuple(x.shape)} for {rows} parameters: expected [{rows}, d]; {hint}."
         )
@@ -140,6 +194,27 @@ def _one_each(x: Tensor, rows: int, name: str) -> Float[Tensor, "N d"]:
             "out changes the posterior."
         )
     return x
+
+
+def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:
+    """Says where parameters are not spread like the prior: it is divided out n - 1 times."""
+    known = latent_moments(prior)
+    if known is None or len(theta) < 2:
+        return
+    latent, (mean, sd) = prior.to_latent(theta.double()), known
+    found = latent.mean(0), latent.std(0)
+    bar = max(6 / math.sqrt(len(latent)), 0.1)  # six standard errors of a mean, and a tenth
+    wrong = (((found[0] - mean) / sd).abs() > bar) | ((found[1] / sd).log().abs() > bar)
+    if bool(wrong.any()):
+        k = int(wrong.nonzero()[0])
+        warnings.warn(
+            f"theta does not look like draws of the prior: coordinate {k} has mean {float(found[0][k]):.3g} and "
+            f"standard deviation {float(found[1][k]):.3g} (in the space where the prior is Gaussian or uniform), the "
+            f"prior has {float(mean[k]):.3g} and {float(sd[k]):.3g}. The prior is divided out n - 1 times: with "
+            "another one than theta was drawn from, the posterior of many observations is wrong.",
+            AnotherPrior,
+            stacklevel=4,
+        )
 
 
 @contextmanager
@@ -197,7 +272,8 @@ class TrainingRange:
         offset = (x[dataset, observation] - self.mean) / self.std.clamp_min(1e-300)
         coordinate = int(offset.abs().argmax())
         value = float(x[dataset, observation, coordinate])
-        how = f"{distance:.3g}" if math.isfinite(distance) else "infinite (a value that never varied)"
+        never = (self.std == 0) & (x[dataset, observation] != self.mean)
+        how = "infinite (a value that never varied)" if bool(never.any()) else f"{distance:.3g}"
         warnings.warn(
             f"{int(far.sum())} of {far.numel()} observations are far outside the training range. The farthest is "
             f"observation {observation} of dataset {dataset}: Mahalanobis distance {how}, the farthest simulation "

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -13,11 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.api import files, inputs
-from tallsbi.api.diagnosis import Diagnosis, calibration, local_calibration
-from tallsbi.api.inputs import TrainingRange
+from tallsbi.api import failures, files, inputs
+from tallsbi.api.diagnosis import FEWEST, Diagnosis, calibration, local_calibration
+from tallsbi.api.inputs import METHOD, TrainingRange
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiPosterior, unpacked
 from tallsbi.posterior import TrainedPosterior
@@ -31,7 +29,6 @@ from tallsbi.training.settings import TrainingSettings
 if TYPE_CHECKING:
     import pandas as pd
 
-METHOD = "GAUSS_PD"
 _ENTRIES = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
 
 
@@ -104,19 +101,20 @@ class TallPosterior:
         The same seed gives the same network, also where the simulator draws from torch's or numpy's global stream.
         """
         own = as_prior(prior)
-        theta, x = inputs.training_pairs(own, source, simulations, seed)
+        # All that can be wrong is found before the simulator runs, which may take hours.
         settings = TrainingSettings(
             learning_rate=learning_rate,
-            batch_size=batch_size,
-            epochs=epochs,
+            batch_size=inputs.count(batch_size, "batch_size"),
+            epochs=inputs.count(epochs, "epochs"),
             early_stopping=early_stopping,
-            patience=patience,
+            patience=inputs.count(patience, "patience"),
             min_epochs=min(patience, epochs),
-            ema_decay=_decay(len(theta), batch_size),
             validation_share=validation_share,
-            hidden=tuple(hidden),
+            hidden=inputs.widths(hidden),
             layer_norm=layer_norm,
         )
+        theta, x = inputs.training_pairs(own, source, simulations, seed)
+        settings = replace(settings, ema_decay=_decay(len(theta), batch_size))
         trained = train(
             own.to_latent(theta),
             x,
@@ -148,7 +146,7 @@ class TallPosterior:
         engine = SbiPosterior.of(network, as_prior(prior))
         known = None
         if x is not None:
-            known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x")[0])
+            known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x").flatten(0, 1))
         return cls(engine, engine.x_dim, known)
 
     def sample(
@@ -171,7 +169,7 @@ class TallPosterior:
         """
         x = inputs.observations(x_obs, self.x_dim)
         samples = inputs.count(n_samples, "n_samples")
-        algorithm = algorithms.build(method, dict(settings or {}), clip=clip)
+        algorithm = inputs.algorithm(method, settings, clip)
         self._check_range(x)
         theta = self._draw(algorithm, method, x, samples, seed, progress)
         return theta if inputs.as_tensor(x_obs, "x_obs").ndim == 3 else theta[0]
@@ -196,9 +194,10 @@ class TallPosterior:
 
         `source`: the simulator, called with `datasets` draws of the prior, n times each; or a pair
         (theta [N, m], x [N, n, d]). `n_samples`: draws per dataset. `classifiers` and `permutations` are
-        those of l-C2ST; a p-value is a multiple of 1 / permutations.
+        those of l-C2ST; its p-value is at least 1 / (permutations + 1).
         """
         n = inputs.count(n, "n")
+        algorithm = inputs.algorithm(method, settings, clip)
         theta, x = self._calibration_pairs(source, n, inputs.count(datasets, "datasets"), seed)
         observed = None
         if x_obs is not None:
@@ -208,14 +207,13 @@ class TallPosterior:
                     f"x_obs has shape {tuple(observed.shape)}; the local test looks at one dataset of n = {n} "
                     f"observations, [{n}, {self.x_dim}]."
                 )
-        algorithm = algorithms.build(method, dict(settings or {}), clip=clip)
         samples = inputs.count(n_samples, "n_samples")
         drawn = self._draw(algorithm, method, x, samples, seed, progress)
         usable = drawn.isfinite().all(-1).all(-1)
-        if int(usable.sum()) < 2:
+        if int(usable.sum()) < FEWEST:
             raise ValueError(
-                f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets: there is nothing to "
-                f"diagnose; use {METHOD}, or a `-clip` variant."
+                f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets, and a diagnosis needs "
+                f"{FEWEST}; raise `datasets`, or, if draws were lost, {failures.advice(method)}."
             )
         theta, x, drawn = theta[usable], x[usable], drawn[usable]
         ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
@@ -298,8 +296,10 @@ class TallPosterior:
         for part in x.split(size):
             generators = [_stream(seed, dataset) for dataset in part]
             runs.append(self.engine.sample(algorithm, part, samples, generators, bar))
-        _warn_of_failures(method, [run.health for run in runs], samples)
-        return torch.cat([run.theta for run in runs])
+        theta = torch.cat([run.theta for run in runs])
+        lost = torch.cat([run.health.lost_definiteness for run in runs])
+        failures.warn(method, theta, self.prior, lost)
+        return theta
 
     def _check_range(self, x: Float[Tensor, "B n d"]) -> None:
         if isinstance(self.engine, TrainedPosterior) and self.engine.saved.normaliser.log_x:
@@ -346,27 +346,6 @@ def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
     """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
     digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
     return torch_generator(seed, "api", "draws", digest)
-
-
-def _warn_of_failures(method: str, healths: Sequence[Any], samples: int) -> None:
-    nonfinite = torch.cat([health.nonfinite for health in healths])
-    lost = torch.cat([health.lost_definiteness for health in healths])
-    if bool((nonfinite > 0).any()):
-        first = int(nonfinite.nonzero()[0])
-        warnings.warn(
-            f"{method}: {int(nonfinite.sum())} of {len(nonfinite) * samples} draws are not finite, in "
-            f"{int((nonfinite > 0).sum())} of {len(nonfinite)} datasets (the first is dataset {first}); use "
-            f"{METHOD}, a `-clip` variant, or more steps.",
-            stacklevel=4,
-        )
-    if bool((lost > 0).any()):
-        first = int(lost.nonzero()[0])
-        warnings.warn(
-            f"{method}: the precision of the composition was not positive definite in {int((lost > 0).sum())} of "
-            f"{len(lost)} datasets (the first is dataset {first}); draws may be wrong: use {METHOD}, which is "
-            "positive definite by construction.",
-            stacklevel=4,
-        )
 
 
 def _bar(label: str) -> Progress:

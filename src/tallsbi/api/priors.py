@@ -7,10 +7,12 @@ Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Unifo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch import distributions as td
 
@@ -48,10 +50,10 @@ def as_prior(prior: Any) -> Prior:
         if getattr(prior, "mean", torch.zeros(1)).shape[0] != 1:
             raise UnsupportedPrior("prior: this Gaussian is one prior per dataset; give a single one.")
         return prior
-    if isinstance(prior, td.MultivariateNormal):
+    if isinstance(prior, (td.MultivariateNormal, td.LowRankMultivariateNormal)):
         if prior.batch_shape:
             raise UnsupportedPrior(
-                f"prior: MultivariateNormal has batch shape {tuple(prior.batch_shape)}; give one distribution, "
+                f"prior: {type(prior).__name__} has batch shape {tuple(prior.batch_shape)}; give one distribution, "
                 "with a mean [m] and a covariance [m, m]."
             )
         return Gaussian(prior.loc.detach().clone(), prior.covariance_matrix.detach().clone())
@@ -90,6 +92,17 @@ def _coordinates(prior: Any) -> list[td.Distribution]:
 
 def _stacked(coordinates: list[td.Distribution], parameter: str) -> Tensor:
     return torch.stack([getattr(coordinate, parameter) for coordinate in coordinates])
+
+
+def latent_moments(prior: Prior) -> tuple[Float[Tensor, "m"], Float[Tensor, "m"]] | None:
+    """Mean and standard deviation of every coordinate, in the space of `to_latent`; None for an unknown prior."""
+    if isinstance(prior, Uniform):
+        low, high = prior.low.double(), prior.high.double()
+        return (low + high) / 2, (high - low) / math.sqrt(12)
+    latent = getattr(prior, "latent", prior)
+    if not isinstance(latent, Gaussian):
+        return None
+    return latent.mean[0].double(), latent.cov[0].double().diagonal().sqrt()
 
 
 def to_json(prior: Prior) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.api.inputs import AnotherPrior
+from tallsbi.api.priors import latent_moments
 from tallsbi.priors import Gaussian, Prior, Uniform
 from tallsbi.samplers import Noise
 from tallsbi.samplers.base import Progress, Samples
@@ -158,6 +160,23 @@ def _process(estimator: Any) -> _Process:
     return _Process(kind, float(low), float(high), float(estimator.t_min), float(estimator.t_max))
 
 
+def _warn_of_another_prior(score: SbiScore, prior: Prior) -> None:
+    """sbi standardises with the moments of its training parameters, unless told not to."""
+    mean, sd = latent_moments(prior)
+    centre, spread = score.shift.double(), (score.scale * score.spread).double()
+    standardised = bool((centre != 0).any()) or bool((spread != 1).any())
+    if standardised and bool(
+        (((centre - mean) / sd).abs() > 0.5).any() | ((spread / sd).log().abs() > 0.5).any()
+    ):
+        warnings.warn(
+            f"the network was trained on parameters with mean {centre.tolist()} and standard deviation "
+            f"{spread.tolist()}, the prior given has {mean.tolist()} and {sd.tolist()}. The prior is divided out n - 1 "
+            "times: give the one the network was trained with.",
+            AnotherPrior,
+            stacklevel=4,
+        )
+
+
 def unpacked(estimator: Any) -> tuple[Any, Any]:
     """The network, and the prior if it is there: a posterior of sbi has both, a network no prior."""
     network = getattr(estimator, "vector_field_estimator", None)
@@ -195,6 +214,7 @@ class SbiPosterior:
                 "standardised parameters, or with posterior_score_nn(..., compose_standardization=True).",
                 stacklevel=3,
             )
+        _warn_of_another_prior(score, prior)
         latent = prior.to(dtype=torch.float64).normalised(score.shift.double(), score.scale.double())
         return cls(score, prior, latent)
 
