@@ -56,7 +56,7 @@ def test_gallery_holds_everything_and_its_links_lead_somewhere(page, tmp_path):
     entry = (tmp_path / "README.md").read_text()
     for name, value in page.facts:
         assert f"| {name} | {value} |" in entry
-    assert "**3** holds, **2** does not hold, **2** undecided at this scale" in entry
+    assert "**3** hold, **2** do not hold, **2** are undecided at this scale" in entry
 
 
 def test_ledger_has_a_row_per_claim_and_variant_and_bars_do_not_break_it(page, tmp_path):

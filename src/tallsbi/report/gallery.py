@@ -83,6 +83,14 @@ def _encoded(picture: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
+# Verdicts as verbs of several claims.
+_VERBS = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided at this scale": "are undecided at this scale",
+}
+
+
 def readme(page: Page) -> str:
     """The entry page: what was run, the verdicts, and every part with its figures and tables."""
     lines = [
@@ -95,8 +103,12 @@ def readme(page: Page) -> str:
     ]
     if page.ledger is not None:
         count = len(page.ledger.claims)
-        sums = ", ".join(f"**{number}** {verdict}" for verdict, number in page.ledger.counts if number)
-        lines += ["## Claims", "", f"Of the paper's {count} claims: {sums}. [The ledger](claims.md).", ""]
+        sums = ", ".join(
+            f"**{number}** {_VERBS.get(verdict, verdict) if number != 1 else verdict}"
+            for verdict, number in page.ledger.counts
+            if number
+        )
+        lines += ["## Claims", "", f"Of the paper's {count} claims {sums}. [The ledger](claims.md).", ""]
     for part in page.parts:
         lines += _part(part)
     if page.references is not None or page.cost is not None:
