@@ -41,7 +41,7 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
     expected = expectation(test)
     try:
         chosen = rows(data(test["data"]), test.get("where", {}))
-        _check_needs(chosen, test.get("needs", {}))
+        _check_needs(_compared(chosen, test), test.get("needs", {}))
         found = [_KINDS[test["kind"]](part, label, test) for label, part in _split(chosen, test)]
     except NoRows as lack:
         return Evidence(test.get("label", ""), expected, missing=str(lack))
@@ -79,9 +79,18 @@ def _split(frame: pd.DataFrame, test: Test) -> Iterator[tuple[str, pd.DataFrame]
         )
 
 
+def _compared(frame: pd.DataFrame, test: Test) -> pd.DataFrame:
+    """The rows on either side of a comparison; all of them where there are no sides."""
+    sides = [side for name in ("left", "right") if name in test for side in _sides(test[name])]
+    if not sides:
+        return frame
+    masks = [[meets(frame, column, condition) for column, condition in side.items()] for side in sides]
+    return frame[np.any([np.all(mask, axis=0) for mask in masks], axis=0)]
+
+
 def _check_needs(frame: pd.DataFrame, needs: Mapping[str, float]) -> None:
     for column, least in needs.items():
-        if frame[column].min() < least:
+        if len(frame) and frame[column].min() < least:
             raise NoRows(f"{column} is {frame[column].min():g}, the test needs {least:g}")
 
 
