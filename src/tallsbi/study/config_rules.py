@@ -98,7 +98,7 @@ class Rules:
                 )
             elif name in with_source() and isinstance(settings, dict):
                 takes = ["studies", *(key for key in settings_of(name) if key not in _COMMON)]
-                for key in settings.keys() - takes:
+                for key in (key for key in settings if key not in takes):
                     yield (
                         f"{self.found('methods', name, key)}: {name} has no such setting; it takes {', '.join(takes)}"
                     )
