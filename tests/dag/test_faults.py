@@ -166,7 +166,8 @@ def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
     assert not (study.root / SAMPLES).exists()
 
     for _ in range(2):
-        (study.root / SAMPLES).unlink(missing_ok=True)  # on a fast machine the one before may have come that far
+        # On a fast machine the run before may have come that far.
+        (study.root / SAMPLES).unlink(missing_ok=True)
         moment = Run(study)
         head = moment.head()
         pause(4)
