@@ -42,8 +42,8 @@ COMMAND = (
     "--slurm-status-command=squeue",
     "--slurm-init-seconds-before-status-checks=5",
 )
-# Too little for Python with torch, then enough.
-LITTLE_MEMORY = ("--set-resources", "reference_toy:mem_mb=200 * 6 ** (attempt - 1)")
+# Too little for Snakemake itself, so that it is noticed however fast the job, then enough.
+LITTLE_MEMORY = ("--set-resources", "reference_toy:mem_mb=80 * 15 ** (attempt - 1)")
 REFERENCE = "rule_reference_toy_wildcards_gaussian-standard_2"
 GAUSS = "rule_sample_toy_wildcards_gaussian-standard_2_0_GAUSS"
 PATIENCE = 600
@@ -113,7 +113,7 @@ def test_job_cancelled_by_scancel_is_tried_again(disturbed):
 def test_job_over_its_memory_is_killed_and_gets_more(disturbed):
     _, jobs = disturbed
     first, second = (job for job in jobs if job.comment == REFERENCE)
-    assert first.memory == "200M"
+    assert first.memory == "80M"
     assert first.state in ("OUT_OF_MEMORY", "CANCELLED", "FAILED")
     assert second.memory == "1200M"
     assert second.state == "COMPLETED"
