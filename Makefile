@@ -35,7 +35,7 @@ PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 # The shell gets these from its environment, in quotes: no value can become a command.
 export SCALE PROTOCOL CONFIG ARGS
 SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
-LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.study.launch $(SETTINGS)
+LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.runner.launch $(SETTINGS)
 
 .PHONY: help
 help: ## list the targets
@@ -54,11 +54,11 @@ env: $(READY) ## build .venv from the pins in envs/
 .PHONY: results
 results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
 	@$(LAUNCH) --args="$$ARGS"
-	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.study.where $(SETTINGS))
+	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.runner.where $(SETTINGS))
 
 .PHONY: verify
 verify: $(READY) ## compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
-	@$(BIN)/python -m tallsbi.study.manifest verify $(SETTINGS)
+	@$(BIN)/python -m tallsbi.runner.manifest verify $(SETTINGS)
 
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
@@ -67,20 +67,20 @@ paper: ## the same as: make results SCALE=paper
 .PHONY: report
 report: $(READY) ## make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
 	@$(LAUNCH) --args="make_report $$ARGS"
-	@$(BIN)/python -m tallsbi.study.where $(SETTINGS)
+	@$(BIN)/python -m tallsbi.runner.where $(SETTINGS)
 
 .PHONY: snakemake-report
 snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a zip (SCALE, PROTOCOL, CONFIG)
-	@run=$$($(BIN)/python -m tallsbi.study.where $(SETTINGS) --directory); \
+	@run=$$($(BIN)/python -m tallsbi.runner.where $(SETTINGS) --directory); \
 	  $(LAUNCH) --args="--report $$run/snakemake-report.zip $$ARGS"; echo "Report: $$run/snakemake-report.zip"
 
 .PHONY: gallery
 gallery: $(READY) ## rewrite docs/gallery from a finished run (SCALE, by default laptop)
-	@$(BIN)/python -m tallsbi.report.gallery $(SETTINGS)
+	@$(BIN)/python -m tallsbi.study.report.gallery $(SETTINGS)
 
 .PHONY: dag
 dag: $(READY) ## redraw the picture of the workflow in docs/architecture.md
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.report.rulegraph
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.study.report.rulegraph
 
 .PHONY: test
 test: $(READY) ## run the tests
@@ -95,23 +95,23 @@ slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root,
 
 .PHONY: bench
 bench: $(READY) ## time the hot loops against their bars (about two minutes)
-	@$(BIN)/python -m tallsbi.bench $$ARGS
+	@$(BIN)/python -m benchmarks $$ARGS
 
 .PHONY: plan
 plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
-	@$(BIN)/python -m tallsbi.study.plan $(SETTINGS)
+	@$(BIN)/python -m tallsbi.runner.plan $(SETTINGS)
 
 .PHONY: calibrate
 calibrate: $(READY) ## fit the cost model to the records of the runs under results/
-	@$(BIN)/python -m tallsbi.study.plan --calibrate
+	@$(BIN)/python -m tallsbi.runner.plan --calibrate
 
 .PHONY: bench-peers
 bench-peers: $(READY) ## compare with sbi on the same score: accuracy and time (a minute)
-	@$(BIN)/python -m tallsbi.bench.peers $$ARGS
+	@$(BIN)/python -m benchmarks.peers $$ARGS
 
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)
-	@$(BIN)/python -m tallsbi.references $$ARGS
+	@$(BIN)/python -m tallsbi.study.references $$ARGS
 
 .PHONY: lint
 lint: $(READY) ## check style; changes nothing

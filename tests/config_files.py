@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from tallsbi.study import config as cfg
+from tallsbi.runner import config as cfg
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = cfg.load_schema(ROOT)

@@ -2,8 +2,8 @@
 
 The annotations of tallsbi name the axes of every array. An import hook checks them, and the types of all
 other arguments, at each call; it has to be in place before the first import of tallsbi, hence here. Outside
-the tests the annotations cost nothing. `tallsbi.study` is left out: it has no arrays, and its functions
-explain a wrong argument themselves.
+the tests the annotations cost nothing. The runner, the storage and the like are left out:
+they have no arrays, and their functions explain a wrong argument themselves.
 """
 
 import os
@@ -16,7 +16,7 @@ os.environ.update(NPROC="1", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false")
 import torch
 from jaxtyping import install_import_hook
 
-_PLAIN = {"study"}
+_PLAIN = {"runner", "storage", "random", "progress"}
 # As in Python's typing rules, an int is good enough for a float: configuration files write 3 for 3.0.
 _CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 _package = find_spec("tallsbi")

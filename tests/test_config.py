@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from config_files import FILES, ROOT, load
-from tallsbi.study import config as cfg
-from tallsbi.study import where
+from tallsbi.runner import config as cfg
+from tallsbi.runner import where
 
 KNOWN = sorted({"GAUSS", "JAC", "LANGEVIN", "DET_GEF", "TAMED", *load("config.yaml")["methods"]})
 
@@ -247,7 +247,7 @@ def test_load_or_exit_prints_the_message_only(capsys):
 
 
 def test_import_is_light():
-    code = "import sys, tallsbi.study.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
+    code = "import sys, tallsbi.runner.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT / "src", text=True) == "set()\n"
 
 

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from config_files import FILES, ROOT, SCHEMA, load
-from tallsbi.study import config as cfg
+from tallsbi.runner import config as cfg
 
 TABLE_HEAD = "| key | allowed | value | meaning |\n| --- | --- | --- | --- |\n"
 

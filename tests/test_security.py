@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tallsbi.study import config as cfg
+from tallsbi.runner import config as cfg
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(ROOT.glob("workflow/scripts/*.py"))
@@ -30,9 +30,9 @@ UNSAFE_CALLS = {
 # Readers that notice a damaged file and name it are in these two; what else reads data says why.
 READERS = {"pd.read_csv", "xr.open_dataset", "xr.load_dataset", "xr.open_mfdataset", "safe_open", "h5py.File"}
 MAY_READ = {
-    "src/tallsbi/study/files.py",
-    "src/tallsbi/study/tensors.py",
-    "src/tallsbi/references/agreement.py",  # the files of an installed package
+    "src/tallsbi/storage/files.py",
+    "src/tallsbi/storage/tensors.py",
+    "src/tallsbi/study/references/agreement.py",  # the files of an installed package
 }
 
 
@@ -60,7 +60,7 @@ def findings(source: str) -> list[str]:
             if name in UNSAFE_CALLS or name.split(".")[0] in UNSAFE_MODULES:
                 found.append(f"{line}{name}")
             if name == "yaml.load" and name_of(options.get("Loader", ast.Constant(None))) != "Loader":
-                found.append(f"{line}yaml.load without the safe Loader of tallsbi.study.config")
+                found.append(f"{line}yaml.load without the safe Loader of tallsbi.runner.config")
             for option, harmless in (("shell", False), ("allow_pickle", False)):
                 if option in options and getattr(options[option], "value", None) is not harmless:
                     found.append(f"{line}{name}({option}=...)")

@@ -6,8 +6,8 @@ from api_models import datasets, quick_fit, simulator
 from torch import distributions as td
 
 from tallsbi.api import TallPosterior
-from tallsbi.study.files import DataError
-from tallsbi.study.tensors import write_tensors
+from tallsbi.storage.files import DataError
+from tallsbi.storage.tensors import write_tensors
 
 PRIORS = {
     "gaussian": td.MultivariateNormal(torch.tensor([1.0, -2.0]), torch.diag(torch.tensor([4.0, 1.0]))),

@@ -150,7 +150,7 @@ def test_importing_the_package_stays_light():
 def test_the_api_is_no_part_of_the_study_s_jobs():
     from pathlib import Path
 
-    from tallsbi.study.fingerprint import closure
+    from tallsbi.runner.fingerprint import closure
 
     root = Path(__file__).parents[2]
     assert not [name for name in closure("tallsbi.training.produce", root=root) if ".api" in name]

@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from study import Study, clone, digests, setting
-from tallsbi.study.manifest import is_timed
+from tallsbi.runner.manifest import is_timed
 
 pytestmark = pytest.mark.dag
 

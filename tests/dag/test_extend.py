@@ -35,7 +35,7 @@ def study_with(path: str, tmp_path) -> Study:
 
 
 def test_the_guide_has_an_algorithm_and_a_task():
-    assert list(FILES) == ["src/tallsbi/algorithms/euler.py", "src/tallsbi/tasks/location_scale.py"]
+    assert list(FILES) == ["src/tallsbi/algorithms/euler.py", "src/tallsbi/study/tasks/location_scale.py"]
 
 
 def test_new_algorithm_is_one_file_and_one_line(tmp_path):
@@ -53,7 +53,7 @@ def test_new_algorithm_is_one_file_and_one_line(tmp_path):
 
 
 def test_new_task_is_one_file_and_one_line(tmp_path):
-    study = study_with("src/tallsbi/tasks/location_scale.py", tmp_path)
+    study = study_with("src/tallsbi/study/tasks/location_scale.py", tmp_path)
     config = (study.root / "config.yaml").read_text()
     (before,) = re.findall(r"^  extra_tasks: .*$", config, re.MULTILINE)
     study.edit("config.yaml", before, f"  {TASK_LINE}")

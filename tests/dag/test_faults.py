@@ -19,7 +19,8 @@ import psutil
 import pytest
 
 from study import Study, clone, digests, setting
-from tallsbi.study import files, guard
+from tallsbi.runner import guard
+from tallsbi.storage import files
 
 pytestmark = pytest.mark.dag
 

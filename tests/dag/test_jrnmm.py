@@ -63,7 +63,7 @@ def test_every_method_has_its_distances_and_its_test(finished):
 
 
 def test_change_of_the_simulator_reruns_this_study_only(finished):
-    path = finished.root / "src/tallsbi/jrnmm/model.py"
+    path = finished.root / "src/tallsbi/study/tasks/jrnmm/model.py"
     before = path.read_text()
     path.write_text(before + "\nLAST_CHANGE = 1\n")
     try:

@@ -35,7 +35,7 @@ def test_second_run_has_nothing_to_do(finished):
 
 
 def test_change_of_template_or_caption_makes_the_page_anew_and_a_touch_does_not(finished):
-    style = finished.root / "src/tallsbi/report/templates/style.css"
+    style = finished.root / "src/tallsbi/study/report/templates/style.css"
     caption = finished.root / "workflow/report/pedagogical.rst"
     for path in (style, caption):
         path.touch()

@@ -83,7 +83,7 @@ def test_samples_are_finite_where_clipped_and_in_the_parameters_space(finished):
 
 
 def test_change_in_a_task_reruns_that_task_only(finished):
-    path = finished.root / "src/tallsbi/tasks/sir.py"
+    path = finished.root / "src/tallsbi/study/tasks/sir.py"
     before = path.read_text()
     path.write_text(before + "\nLAST_CHANGE = 1\n")
     try:

@@ -187,7 +187,7 @@ def test_change_in_jac_reruns_jac_and_what_is_below(copy):
 
 
 def test_change_in_a_figure_reruns_that_figure(copy):
-    path = copy.root / "src/tallsbi/figures/toy_prior_width.py"
+    path = copy.root / "src/tallsbi/study/figures/toy_prior_width.py"
     path.write_text(path.read_text() + "\nLAST_CHANGE = 1\n")
     assert set(copy.planned("toy")) == {"draw_toy_prior_width"}
 

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.c2st import pair
 from scipy.stats import norm
 
-from tallsbi.bench.c2st import pair
 from tallsbi.metrics.c2st import c2st
 
 
@@ -48,7 +48,7 @@ def test_close_to_sbibm():
 
     Measured: at most 0.0005, one row. 0.01 leaves room for the rounding of other processors; with other seeds
     the value for equal laws has a standard deviation of 0.007 and a range of 0.02. In more dimensions
-    training takes longer, and the difference grows: tallsbi.bench.c2st measures it. The steps themselves are
+    training takes longer, and the difference grows: benchmarks.c2st measures it. The steps themselves are
     compared in test_c2st_batched.
     """
     pytest.importorskip("sbibm")

@@ -9,13 +9,13 @@ import torch
 from problems import generator
 
 from tallsbi.algorithms import build
-from tallsbi.posterior import TrainedPosterior
+from tallsbi.api.engine import TrainedPosterior
 from tallsbi.priors import Gaussian
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network_file import write_network
 from tallsbi.scores.set_network import read_set_network
 from tallsbi.scores.sets import SetEncoding
-from tallsbi.study.files import DataError
+from tallsbi.storage.files import DataError
 from tallsbi.training import checkpoint, sets
 from tallsbi.training.gradient import Gradient, flatten
 from tallsbi.training.loss import diffuse, epoch_rows

@@ -19,7 +19,7 @@ from tallsbi.training import checkpoint, loop
 from tallsbi.training.adam import Adam
 from tallsbi.training.checkpoint import FILE, State
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1] / "helpers"
 
 
 class Killed(Exception):

@@ -5,7 +5,7 @@ import torch
 from problems import generator
 
 from tallsbi.algorithms import build
-from tallsbi.posterior import TrainedPosterior
+from tallsbi.api.engine import TrainedPosterior
 from tallsbi.priors import Gaussian
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.schedule import BENCHMARK

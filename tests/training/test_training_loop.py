@@ -108,7 +108,7 @@ def test_early_stopping_keeps_the_best_and_stops_on_time():
 
 
 def _validation_stream():
-    from tallsbi.study.seeds import torch_generator
+    from tallsbi.random import torch_generator
 
     return torch_generator(1, "training", "validation")
 

@@ -105,7 +105,7 @@ def toy_sw_time_data(table):
     }
 
 
-# By the names of tallsbi.claims.views.
+# By the names of tallsbi.study.claims.views.
 CLAIMS_DATA = {
     "toy_distances": f"{TOY}/distances.csv",
     "toy_steps": f"{TOY}/steps.csv",
@@ -230,8 +230,8 @@ for figure, (data, settings) in FIGURES.items():
         resources:
             **cost(f"draw_figure/{figure}"),
         params:
-            module=f"tallsbi.figures.{figure}",
-            code=code("draw_figure", f"tallsbi.figures.{figure}"),
+            module=f"tallsbi.study.figures.{figure}",
+            code=code("draw_figure", f"tallsbi.study.figures.{figure}"),
             config=settings,
             versions=versions("matplotlib", "numpy", "pandas", "scipy"),
         script:
@@ -278,9 +278,9 @@ for table, (module, title, data, settings) in TABLES.items():
         resources:
             **cost(f"make_table/{table}"),
         params:
-            module=f"tallsbi.tables.{module}",
+            module=f"tallsbi.study.tables.{module}",
             title=title,
-            code=code("make_table", f"tallsbi.tables.{module}"),
+            code=code("make_table", f"tallsbi.study.tables.{module}"),
             config=settings,
             versions=versions("numpy", "pandas"),
         script:

@@ -3,12 +3,13 @@
 import re
 
 from tallsbi.algorithms import base_name, module_of
-from tallsbi.study import guard, provenance
-from tallsbi.study.config import load_or_exit, run_name
-from tallsbi.study.fingerprint import fingerprint
-from tallsbi.study.parts import share
-from tallsbi.tasks import has_uniform_prior, label_of
-from tallsbi.tasks import module_of as task_module
+from tallsbi.runner import guard
+from tallsbi.runner import provenance
+from tallsbi.runner.config import load_or_exit, run_name
+from tallsbi.runner.fingerprint import fingerprint
+from tallsbi.study.stages.parts import share
+from tallsbi.study.tasks import has_uniform_prior, label_of
+from tallsbi.study.tasks import module_of as task_module
 
 CFG = load_or_exit(config, ROOT)
 RESULTS = f"results/{run_name(CFG)}"

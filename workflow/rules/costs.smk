@@ -1,7 +1,7 @@
-"""What a job costs: its size, and the memory and time limits that follow from it (tallsbi.study.costs)."""
+"""What a job costs: its size, and the memory and time limits that follow from it (tallsbi.runner.costs)."""
 
-from tallsbi.study.costs import TABLE as COST_TABLE
-from tallsbi.study.costs import read_model
+from tallsbi.runner.costs import TABLE as COST_TABLE
+from tallsbi.runner.costs import read_model
 
 COSTS = read_model(ROOT / COST_TABLE)
 

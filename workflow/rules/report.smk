@@ -5,7 +5,7 @@ REPORT = f"{RESULTS}/report/index.html"
 REPORT_FILES = sorted(
     path.relative_to(ROOT).as_posix()
     for pattern in (
-        "src/tallsbi/report/templates/*",
+        "src/tallsbi/study/report/templates/*",
         "workflow/report/*",
         "workflow/protocols/*.yaml",
         "workflow/schemas/config.schema.yaml",
@@ -29,8 +29,10 @@ rule make_report:
     params:
         code=code("make_report", *REPORT_FILES),
         config=CFG,
-        figures={name: (f"tallsbi.figures.{name}", data) for name, (data, _) in FIGURES.items()},
-        tables={name: (f"tallsbi.tables.{module}", data) for name, (module, _, data, _) in TABLES.items()},
+        figures={name: (f"tallsbi.study.figures.{name}", data) for name, (data, _) in FIGURES.items()},
+        tables={
+            name: (f"tallsbi.study.tables.{module}", data) for name, (module, _, data, _) in TABLES.items()
+        },
         versions=versions(
             "jax",
             "matplotlib",

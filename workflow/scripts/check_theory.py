@@ -1,12 +1,12 @@
 """Numbers for the claims about exact mathematics."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 import pandas as pd  # noqa: E402
 
-from tallsbi.claims import modes, theory  # noqa: E402
+from tallsbi.study.claims import modes, theory  # noqa: E402
 
 plan = job.settings["modes"]
 counted = modes.table(plan["tasks"], plan["sets"], plan["n"], job.settings)

@@ -1,11 +1,11 @@
 """Draws of the neuroscience posteriors for the figures."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.neuro.tidy import draw_table  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.jrnmm_tidy import draw_table  # noqa: E402
 
 # As many as a density estimate can show.
 MOST = 2000

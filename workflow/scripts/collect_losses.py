@@ -1,11 +1,11 @@
 """Puts the loss curves of the main tasks below each other and marks the networks that sample."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.collect import loss_table  # noqa: E402
-from tallsbi.study.files import read_csv, read_json  # noqa: E402
+from tallsbi.storage.files import read_csv, read_json  # noqa: E402
+from tallsbi.study.stages.collect import loss_table  # noqa: E402
 
 paths, params = snakemake.input, snakemake.params  # noqa: F821
 curves = [(key, read_csv(path)) for key, path in zip(params.settings, paths.curves, strict=True)]

@@ -1,13 +1,13 @@
 """Draws of the references and of GAUSS for the pair plots, and the true parameters."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from itertools import product  # noqa: E402
 
-from tallsbi.benchmark.collect import pair_table, truth_table  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.collect import pair_table, truth_table  # noqa: E402
 
 SET = 0  # the first parameter set
 paths, tasks, n_obs = snakemake.input, job.settings["tasks"], job.settings["n_obs"]  # noqa: F821

@@ -1,11 +1,11 @@
 """Distances for every n_max below each other; n_max = 1 are the ordinary networks."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.set_distances import partial_table  # noqa: E402
-from tallsbi.study.files import read_csv  # noqa: E402
+from tallsbi.storage.files import read_csv  # noqa: E402
+from tallsbi.study.stages.set_distances import partial_table  # noqa: E402
 
 paths = snakemake.input  # noqa: F821
 plain, sets = ([read_csv(path) for path in paths.get(name, [])] for name in ("plain", "sets"))

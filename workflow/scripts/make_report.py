@@ -1,14 +1,14 @@
 """Makes the report page of a run."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from pathlib import Path  # noqa: E402
 
-from tallsbi.report.gather import Origin, Sources  # noqa: E402
-from tallsbi.report.record import Record, write  # noqa: E402
-from tallsbi.report.render import to_html  # noqa: E402
+from tallsbi.study.report.gather import Origin, Sources  # noqa: E402
+from tallsbi.study.report.record import Record, write  # noqa: E402
+from tallsbi.study.report.render import to_html  # noqa: E402
 
 
 def origins(made):

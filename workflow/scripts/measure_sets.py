@@ -1,11 +1,11 @@
 """Distances of all samples from blocks of observations, for one task and N_train."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.set_distances import set_distances  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.set_distances import set_distances  # noqa: E402
 
 paths = snakemake.input  # noqa: F821
 runs = [read_dataset(path) for path in paths.samples]

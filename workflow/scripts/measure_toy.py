@@ -1,13 +1,13 @@
 """Distances of toy samples to their references."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
-from tallsbi.study.files import read_dataset  # noqa: E402
-from tallsbi.toy.distances import distance_table  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.toy_distances import distance_table  # noqa: E402
 
 paths, n_obs = snakemake.input, snakemake.params.n_obs  # noqa: F821
 runs = [read_dataset(path).sel(n=n_obs) for path in paths.samples]

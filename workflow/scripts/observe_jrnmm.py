@@ -1,10 +1,10 @@
 """Observations of the true parameter of the neuroscience model."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.neuro.data import PARAMETERS, observations  # noqa: E402
+from tallsbi.study.stages.jrnmm_data import PARAMETERS, observations  # noqa: E402
 
 dim, sizes = int(snakemake.wildcards.dim), job.settings["jrnmm"]  # noqa: F821
 truth = [sizes["theta"][name] for name in PARAMETERS]

@@ -1,10 +1,10 @@
 """Many observations of the first parameter sets of one task, and certified references at every n."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.many_data import observations, references  # noqa: E402
+from tallsbi.study.stages.many_data import observations, references  # noqa: E402
 
 task, settings = snakemake.wildcards.task, job.settings  # noqa: F821
 observed = observations(task, settings["sets"], max(settings["n_obs"]), job.seed)

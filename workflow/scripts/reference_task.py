@@ -1,12 +1,12 @@
 """Certified reference posteriors of one task for every n and parameter set."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.references.benchmark import reference_posterior  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
-from tallsbi.tasks import load  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.references.benchmark import reference_posterior  # noqa: E402
+from tallsbi.study.tasks import load  # noqa: E402
 
 task, n_obs = load(snakemake.wildcards.task), snakemake.params.n_obs  # noqa: F821
 x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]  # noqa: F821

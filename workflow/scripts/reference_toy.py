@@ -1,10 +1,10 @@
 """Reference posteriors of one toy problem and dimension, for all n and seeds."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.toy.references import reference_draws, reference_size  # noqa: E402
+from tallsbi.study.references.toy import reference_draws, reference_size  # noqa: E402
 
 wildcards, toy = snakemake.wildcards, job.settings["toy"]  # noqa: F821
 count = reference_size(toy["samples"])

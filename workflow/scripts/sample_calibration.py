@@ -1,16 +1,16 @@
 """One draw for every calibration pair of a part and every n with one algorithm, plain and clipped."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
 from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
-from tallsbi.neuro.sampling import calibration_draws  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
-from tallsbi.study.parts import part_of  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.jrnmm_sampling import calibration_draws  # noqa: E402
+from tallsbi.study.stages.parts import part_of  # noqa: E402
 
 paths, n_obs = snakemake.input, job.settings["jrnmm"]["n_obs"]  # noqa: F821
 saved = read_network(paths.network)

@@ -1,15 +1,15 @@
 """Draws of the neuroscience posteriors with one algorithm, plain and clipped, for some n."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
 from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
-from tallsbi.neuro.sampling import tall_draws  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.jrnmm_sampling import tall_draws  # noqa: E402
 
 paths, n_obs = snakemake.input, snakemake.params.n_obs  # noqa: F821
 samples = job.settings["jrnmm"]["samples"]

@@ -1,12 +1,12 @@
 """Draws of the neuroscience posterior of each observation alone, with GAUSS."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.neuro.sampling import single_draws  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.jrnmm_sampling import single_draws  # noqa: E402
 
 # As many draws as a density estimate can show.
 MOST = 1000

@@ -1,14 +1,14 @@
 """Samples the tall posteriors of one task from blocks of observations, with every method shown."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
-from tallsbi.benchmark.sets import sample_sets  # noqa: E402
 from tallsbi.scores.set_network import read_set_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.sets import sample_sets  # noqa: E402
 
 paths, params = snakemake.input, snakemake.params  # noqa: F821
 saved, encoding = read_set_network(paths.network)

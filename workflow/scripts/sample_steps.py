@@ -1,15 +1,15 @@
 """Samples the tall posteriors of one task with every method and number of time steps: distances and times."""
 
-from tallsbi.study.job import set_threads, start
+from tallsbi.runner.job import set_threads, start
 
 job = start(snakemake)  # noqa: F821
 set_threads(1)  # the job holds all cores so that none is busy otherwise; the methods are timed on one
 
 from functools import partial  # noqa: E402
 
-from tallsbi.benchmark.steps import steps_table  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.steps import steps_table  # noqa: E402
 
 paths, n_obs = snakemake.input, job.settings["steps"]["n_obs"]  # noqa: F821
 table = steps_table(

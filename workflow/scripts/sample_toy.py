@@ -1,12 +1,12 @@
 """Samples the toy posteriors of one problem and dimension with one method, for all n and seeds."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
-from tallsbi.toy.sampling import sample_cells  # noqa: E402
+from tallsbi.study.stages.toy_sampling import sample_cells  # noqa: E402
 
 wildcards, params = snakemake.wildcards, snakemake.params  # noqa: F821
 cell = params.get("cell") or {"dim": wildcards.m, "noise": wildcards.noise}

@@ -1,13 +1,13 @@
 """Chooses among the trained networks of one task and training size."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 import shutil  # noqa: E402
 
-from tallsbi.study.files import atomic_path, write_json  # noqa: E402
-from tallsbi.study.tensors import read_tensors  # noqa: E402
+from tallsbi.storage.files import atomic_path, write_json  # noqa: E402
+from tallsbi.storage.tensors import read_tensors  # noqa: E402
 from tallsbi.training.select import Candidate, select_published, select_stated  # noqa: E402
 
 task, settings = snakemake.params.task, job.settings  # noqa: F821

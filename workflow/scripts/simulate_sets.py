@@ -1,10 +1,10 @@
 """Several observations of every training parameter of one task."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
-from tallsbi.benchmark.data import set_simulations  # noqa: E402
+from tallsbi.study.stages.data import set_simulations  # noqa: E402
 
 settings = job.settings
 job.write(set_simulations(snakemake.wildcards.task, settings["simulations"], settings["members"], job.seed))  # noqa: F821

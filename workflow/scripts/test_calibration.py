@@ -1,15 +1,15 @@
 """l-C2ST of one algorithm, plain and clipped, for n observations."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 import pandas as pd  # noqa: E402
 
-from tallsbi.neuro.validation import lc2st_table  # noqa: E402
 from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.study.files import read_dataset  # noqa: E402
-from tallsbi.study.parts import read_joined  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.stages.jrnmm_validation import lc2st_table  # noqa: E402
+from tallsbi.study.stages.parts import read_joined  # noqa: E402
 
 paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]  # noqa: F821
 calibration, observations = read_dataset(paths.calibration), read_dataset(paths.observations)

@@ -1,13 +1,13 @@
 """Times all methods on one toy problem and dimension, with nothing beside it."""
 
-from tallsbi.study.job import set_threads, start
+from tallsbi.runner.job import set_threads, start
 
 job = start(snakemake)  # noqa: F821
 set_threads(1)  # the job holds all cores so that none is busy otherwise; the methods are timed on one
 
 from functools import partial  # noqa: E402
 
-from tallsbi.toy.timing import time_methods  # noqa: E402
+from tallsbi.study.stages.toy_timing import time_methods  # noqa: E402
 
 wildcards = snakemake.wildcards  # noqa: F821
 times = time_methods(

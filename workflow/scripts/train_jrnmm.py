@@ -1,12 +1,12 @@
 """Trains one score network of the neuroscience model; resumes from its checkpoints after an interruption."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
 import torch  # noqa: E402
 
-from tallsbi.study.files import read_dataset  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
 from tallsbi.training.produce import train_and_write  # noqa: E402
 
 name = f"{snakemake.wildcards.dim}d"  # noqa: F821

@@ -1,6 +1,6 @@
 """Trains one score network of a task; resumes from its checkpoints after an interruption."""
 
-from tallsbi.study.job import start
+from tallsbi.runner.job import start
 
 job = start(snakemake)  # noqa: F821
 
@@ -8,8 +8,8 @@ from functools import partial  # noqa: E402
 
 import torch  # noqa: E402
 
-from tallsbi.study.files import read_dataset  # noqa: E402
-from tallsbi.tasks import load  # noqa: E402
+from tallsbi.storage.files import read_dataset  # noqa: E402
+from tallsbi.study.tasks import load  # noqa: E402
 from tallsbi.training.loop import train  # noqa: E402
 from tallsbi.training.produce import train_and_write  # noqa: E402
 

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.metrics.lc2st import LocalTest, local_test
-from tallsbi.study.seeds import integer_seed
+from tallsbi.random import integer_seed
 
 _LEVEL = 0.05
 FEWEST = 3

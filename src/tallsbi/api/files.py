@@ -11,11 +11,11 @@ from pathlib import Path
 
 import tallsbi
 from tallsbi.api import priors
+from tallsbi.api.engine import TrainedPosterior
 from tallsbi.api.inputs import TrainingRange
-from tallsbi.posterior import TrainedPosterior
 from tallsbi.scores.network_file import read_network, write_network
-from tallsbi.study.files import DataError
-from tallsbi.study.tensors import read_tensors, write_tensors
+from tallsbi.storage.files import DataError
+from tallsbi.storage.tensors import read_tensors, write_tensors
 
 NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"

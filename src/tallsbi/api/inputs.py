@@ -18,7 +18,7 @@ from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api.priors import latent_moments
 from tallsbi.priors import Prior
-from tallsbi.study.seeds import integer_seed, torch_generator
+from tallsbi.random import integer_seed, torch_generator
 
 Simulator = Callable[[Tensor], Any]
 """Parameters [N, m] (torch, float32) in, one observation each out: [N, d], torch, numpy or lists."""

@@ -15,14 +15,14 @@ from torch import Tensor
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import failures, files, inputs
 from tallsbi.api.diagnosis import FEWEST, Diagnosis, calibration, local_calibration
+from tallsbi.api.engine import TrainedPosterior
 from tallsbi.api.inputs import METHOD, TrainingRange
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiPosterior, unpacked
-from tallsbi.posterior import TrainedPosterior
 from tallsbi.priors import Prior
+from tallsbi.random import integer_seed, torch_generator
 from tallsbi.samplers.base import Progress, Samples
 from tallsbi.schedule import BENCHMARK
-from tallsbi.study.seeds import integer_seed, torch_generator
 from tallsbi.training.loop import train
 from tallsbi.training.settings import TrainingSettings
 

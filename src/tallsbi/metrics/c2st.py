@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from tallsbi.metrics.c2st_batched import FOLDS, cross_validated_accuracies
-from tallsbi.study.seeds import Name, integer_seed
+from tallsbi.random import Name, integer_seed
 
 Backend = Literal["batched", "sbibm"]
 Pair = tuple[np.ndarray, np.ndarray]

@@ -20,8 +20,8 @@ from tallsbi.schedule import Schedule
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.normaliser import Normaliser
-from tallsbi.study import files
-from tallsbi.study.tensors import read_tensors, write_tensors
+from tallsbi.storage import files
+from tallsbi.storage.tensors import read_tensors, write_tensors
 
 _WEIGHTS, _ROWS = "network.", "validation_losses"
 

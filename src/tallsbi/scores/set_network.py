@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from tallsbi.scores.network import MLP, Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork, build_network, read_network
 from tallsbi.scores.sets import SetEncoding
-from tallsbi.study import files
+from tallsbi.storage import files
 
 MEMBER_ENCODER = (64, 64, 32)  # widths of phi, its output last
 

@@ -1,1 +1,1 @@
-"""The study around the algorithms: its configuration, its grids of cells and its outputs."""
+"""The paper: its tasks, references, stages, claims, tables, figures and report."""

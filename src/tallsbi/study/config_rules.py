@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any
 
-from tallsbi.study.config_schema import (
+from tallsbi.runner.config_schema import (
     MISSING,
     KeyPath,
     close,
@@ -147,7 +147,7 @@ class Rules:
     def listings(self) -> Iterator[str]:
         """Names of tasks and methods that have no file."""
         from tallsbi.algorithms import names as algorithms
-        from tallsbi.tasks import names
+        from tallsbi.study.tasks import names
 
         tasks, methods = names(), algorithms()
         keys = [(("tasks",), tasks), (("extra_tasks",), tasks), (("bounds_tasks",), tasks)]
@@ -170,7 +170,7 @@ class Rules:
 
     def tasks(self) -> Iterator[str]:
         """A task listed twice, or asked for bounds that its prior does not have."""
-        from tallsbi.tasks import has_uniform_prior, names
+        from tallsbi.study.tasks import has_uniform_prior, names
 
         twice = [
             task for task in self.list_at("sbibm", "extra_tasks") if task in self.list_at("sbibm", "tasks")

@@ -16,8 +16,8 @@ from typing import Any
 
 from torch import Tensor
 
-from tallsbi.study import files
-from tallsbi.study.tensors import read_tensors, write_tensors
+from tallsbi.storage import files
+from tallsbi.storage.tensors import read_tensors, write_tensors
 
 FILE = "checkpoint.safetensors"
 _log = logging.getLogger(__name__)

@@ -22,12 +22,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Progress
 from tallsbi.schedule import Schedule
 from tallsbi.scores.network import ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork
-from tallsbi.study.files import canonical_json
-from tallsbi.study.seeds import torch_generator
+from tallsbi.storage.files import canonical_json
 from tallsbi.training import checkpoint
 from tallsbi.training.adam import Adam
 from tallsbi.training.data import TrainingData, prepare

@@ -10,9 +10,9 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.random import Name, integer_seed
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network_file import write_network
-from tallsbi.study.seeds import Name, integer_seed
 from tallsbi.training import checkpoint
 from tallsbi.training.loop import Trained, train
 from tallsbi.training.settings import TrainingSettings
@@ -28,7 +28,7 @@ def train_and_write(
     checkpoints: str | Path,
     fit: Callable[..., Trained] = train,
 ) -> None:
-    """Trains with the settings of `job` (`tallsbi.study.job.Job`) and writes its outputs `network` and `losses`.
+    """Trains with the settings of `job` (`tallsbi.runner.job.Job`) and writes its outputs `network` and `losses`.
 
     `name` is written into the file, `stream` names the random stream. `fit` is `train`, or what is called like it.
     Resumes from its checkpoints.

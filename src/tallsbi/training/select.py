@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tallsbi.study.tensors import read_tensors
+from tallsbi.storage.tensors import read_tensors
 
 LOSSES = "validation_losses"  # as `tallsbi.scores.network_file` names them
 

@@ -22,12 +22,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Progress
 from tallsbi.schedule import Schedule
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.scores.set_network import MEMBER_ENCODER, SetArchitecture, SetNetwork
 from tallsbi.scores.sets import SetEncoding
-from tallsbi.study.seeds import torch_generator
 from tallsbi.training.data import TrainingData, held_out_rows, split
 from tallsbi.training.loop import Run, Trained, finish, train
 from tallsbi.training.loss import Rows

@@ -1,5 +1,0 @@
-"""Benchmarks: `python -m tallsbi.bench` prints how fast the hot loops are, next to what they should be.
-
-One file per entry: a module of this package with a function `run(rounds) -> list[Row]` (see
-`tallsbi.bench.report`). Nothing else has to know of it.
-"""

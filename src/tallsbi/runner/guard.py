@@ -1,0 +1,242 @@
+"""One run at a time in a directory, and a clean start after a run that was killed.
+
+Snakemake locks its directory and, if it is killed, leaves the lock, and its jobs go on without it. To tell a
+dead run from a working one, the head process of each run leaves a record in `.snakemake/heads` while it works
+(`register`, `release`) and marks the environment of its jobs. `prepare` reads them before the next run:
+
+- a head that is alive and works on the same results: `Busy`, which names it;
+- heads that are dead: their jobs are ended, so that no two jobs write the same file, what they left half
+  written is removed, and the lock is opened;
+- a directory that cannot be written to: `NotWritable`, before any job.
+
+`make results` does this. Plain `snakemake` leaves a lock to its user, who knows what else runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from tallsbi.storage import files
+
+HEADS = Path(".snakemake/heads")
+LOCKS = Path(".snakemake/locks")
+MARK = "TALLSBI_HEAD"
+PATIENCE = 10.0  # seconds a job has to end in order
+SLACK = 60.0  # seconds by which the start of a process may seem to differ
+
+
+class GuardError(RuntimeError):
+    """The run cannot start; the message says what to do."""
+
+
+class Busy(GuardError):
+    """Another run works here."""
+
+
+class NotWritable(GuardError):
+    """A directory that the run needs cannot be written to."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The main process of a run."""
+
+    run: str
+    host: str
+    pid: int
+    started: float  # when the process was created, since process numbers are used again
+
+    @property
+    def token(self) -> str:
+        """What its jobs carry in their environment."""
+        return f"{self.host}:{self.pid}:{self.started:.2f}"
+
+    @property
+    def file(self) -> Path:
+        return HEADS / f"{self.host}-{self.pid}.json"
+
+    @property
+    def is_here(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process still exists; of another machine nothing is known, so it counts as alive."""
+        return not self.is_here or _is_head(self.pid, self.started)
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.started))
+        return f"process {self.pid} on {self.host}, started {since}"
+
+
+def _is_head(pid: int, started: float) -> bool:
+    try:
+        process = psutil.Process(pid)
+        # A clock that is set anew moves the time a process seems to have started, hence the second look.
+        same = abs(process.create_time() - started) < SLACK or _is_snakemake(process)
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def _is_snakemake(process: psutil.Process) -> bool:
+    """Whether one of the words that name the program is Snakemake."""
+    return "snakemake" in [Path(word).name for word in process.cmdline()[:3]]
+
+
+def register(run: str, root: Path = Path()) -> None:
+    """Records this process as the head of `run`, for the time it works; its jobs inherit the mark."""
+    head = Head(run, socket.gethostname(), os.getpid(), psutil.Process().create_time())
+    files.write_json(asdict(head), root / head.file)
+    os.environ[MARK] = head.token
+
+
+def release(root: Path = Path()) -> None:
+    """Takes the record of this process away."""
+    (root / Head("", socket.gethostname(), os.getpid(), 0.0).file).unlink(missing_ok=True)
+
+
+def heads(root: Path) -> list[Head]:
+    """The recorded heads, dead or alive. A record that cannot be read names nobody."""
+    found = []
+    for path in sorted((root / HEADS).glob("*.json")):
+        with contextlib.suppress(files.DataError, TypeError, FileNotFoundError):
+            found.append(Head(**files.read_json(path)))
+    return found
+
+
+def prepare(root: Path, run: str) -> list[str]:
+    """Makes the directory ready for a run on results/`run`; returns what had to be done, in words."""
+    for folder in (Path("results") / run, Path(".snakemake")):
+        check_writable(root, folder)
+    known = heads(root)
+    working = [head for head in known if head.is_alive]
+    for head in working:
+        if head.run == run:
+            raise Busy(_busy(head, root))
+    notes = _end_orphans(root)
+    for head in known:
+        if head not in working:
+            (root / head.file).unlink(missing_ok=True)
+            notes.append(f"the last run ({head}) did not end in order")
+    # With another run at work in this directory the locks may be its own: Snakemake compares the files.
+    if not working and any((root / LOCKS).glob("*.lock")):
+        if others := list(_unrecorded(root)):
+            raise Busy(
+                f"Another Snakemake works in {root.resolve()}: process {others[0].pid}. Wait for it to end, or use "
+                "another directory."
+            )
+        unlock(root)
+        notes.append("the lock it left is removed")
+    if not working and (count := sweep(root / "results" / run)):
+        notes.append(f"{count} half-written files are removed")
+    return notes
+
+
+def _busy(head: Head, root: Path) -> str:
+    text = (
+        f"Another run works on results/{head.run}: {head}. Wait for it to end, or use another directory or "
+        "another name (CONFIG='run=...')."
+    )
+    if not head.is_here:
+        text += f" If it is no longer alive on {head.host}, delete {root / head.file} and start again."
+    return text
+
+
+def check_writable(root: Path, folder: Path) -> None:
+    """Writes a file to the folder, or to the parent that will hold it, since permission bits do not tell all."""
+    place = root / folder
+    while not place.exists():
+        place = place.parent
+    probe = place / f".probe-{os.getpid()}"
+    try:
+        probe.write_bytes(b"0")
+    except OSError as error:
+        remedy = (
+            "make room"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "change its owner, its permissions or the way it is mounted, or work in another copy"
+        )
+        raise NotWritable(f"Cannot write to {place} ({error.strerror}): {remedy}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)
+
+
+def _processes() -> Iterator[tuple[psutil.Process, str]]:
+    """The processes of this user, each with the mark in its environment, if there is one."""
+    for process in psutil.process_iter():
+        try:
+            yield process, process.environ().get(MARK, "")
+        except (psutil.Error, OSError):  # another user's, or gone in the meantime
+            continue
+
+
+def _end_orphans(root: Path) -> list[str]:
+    """Ends the jobs in this directory whose head is dead: asked first, so that they can tidy up."""
+    place = root.resolve()
+    orphans = [process for process, mark in _processes() if _is_orphan(mark) and _folder(process) == place]
+    for process in orphans:
+        with contextlib.suppress(psutil.Error):
+            process.terminate()
+    _, stubborn = psutil.wait_procs(orphans, timeout=PATIENCE)
+    for process in stubborn:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(stubborn, timeout=PATIENCE)
+    return [f"{len(orphans)} processes of a dead run are ended"] if orphans else []
+
+
+def _is_orphan(mark: str) -> bool:
+    """Whether a mark is that of a dead head of this machine; jobs submitted from another one are left alone."""
+    if not mark.startswith(f"{socket.gethostname()}:"):
+        return False
+    pid, started = mark.split(":")[1:]
+    return not _is_head(int(pid), float(started))
+
+
+def _folder(process: psutil.Process) -> Path | None:
+    try:
+        return Path(process.cwd())
+    except (psutil.Error, OSError):
+        return None
+
+
+def _unrecorded(root: Path) -> Iterator[psutil.Process]:
+    """Snakemake processes in this directory without a record: between their lock and their first job."""
+    mine = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    for process, mark in _processes():
+        if process.pid in mine or mark or _folder(process) != root.resolve():
+            continue
+        with contextlib.suppress(psutil.Error):
+            if _is_snakemake(process):
+                yield process
+
+
+def unlock(root: Path) -> None:
+    """Opens Snakemake's lock, with Snakemake's own command."""
+    command = [sys.executable, "-m", "snakemake", "--unlock", "--cores", "1"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise GuardError(f"The lock of a dead run could not be removed:\n{done.stderr.strip()}")
+
+
+def sweep(folder: Path) -> int:
+    """Removes what killed jobs left half written under `folder`; returns how many files."""
+    count = 0
+    for path in folder.rglob(".*"):
+        if files.is_temporary(path):
+            path.unlink(missing_ok=True)
+            count += 1
+    return count

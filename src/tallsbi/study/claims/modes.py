@@ -1,0 +1,87 @@
+"""How many modes the benchmark posteriors have: local maxima found from many starts.
+
+The maxima are sought in the prior's latent space (log theta for log-normal priors). Those whose density is below
+e^-10 of the highest are none that a sampler would meet, and maxima closer than a twentieth of the prior's standard
+deviation are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.optimize import minimize
+
+from tallsbi.priors import LogNormal, Uniform
+from tallsbi.random import torch_generator
+from tallsbi.study.stages.data import observations
+from tallsbi.study.tasks import load
+from tallsbi.study.tasks.base import Task, use_float64
+
+STARTS = 40
+NEGLIGIBLE = 10.0
+CLOSE = 0.05
+
+
+def table(tasks: list[str], sets: int, n: int, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """A row per task and parameter set: the number of modes given n observations."""
+    made = []
+    for name in tasks:
+        task = load(name)
+        x = observations(name, sets, n, settings["seed"])["x"].values
+        starts = task.prior.sample(STARTS, torch_generator(settings["seed"], "modes", name))
+        density = log_posterior(task)
+        for index in range(sets):
+            found = modes(task, density, x[index], starts.double().numpy())
+            made.append(("modes", name, "", task.dim_theta, n, 0, index, float(len(found))))
+    return pd.DataFrame(made, columns=["quantity", "case", "method", "m", "n", "steps", "seed", "value"])
+
+
+def log_posterior(task: Task) -> Callable:
+    """Value and gradient of the log-density of the latent parameter, compiled, as a function of (z, x)."""
+    use_float64()
+    import jax
+    import jax.numpy as jnp
+
+    prior = task.prior
+
+    def density(z: Any, x: Any) -> Any:
+        if isinstance(prior, LogNormal):
+            loc, scale = (np.asarray(part, dtype=np.float64) for part in (prior.loc, prior.scale))
+            return task.log_likelihood(jnp.exp(z), x) - 0.5 * jnp.sum(((z - loc) / scale) ** 2)
+        return task.log_likelihood(z, x)
+
+    return jax.jit(jax.value_and_grad(density))
+
+
+def modes(
+    task: Task, density: Callable, x: Float[np.ndarray, "n d"], starts: Float[np.ndarray, "k m"]
+) -> Float[np.ndarray, "modes m"]:
+    """The distinct local maxima, in units of the prior's standard deviation, the highest first."""
+    uniform = isinstance(task.prior, Uniform)
+    points = starts if uniform else np.log(starts)
+    scale = points.std(0)
+    bounds = None
+    if uniform:
+        low, high = task.prior.low.double().numpy(), task.prior.high.double().numpy()
+        bounds = list(zip(low, high, strict=True))
+
+    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = density(z, x)
+        good = np.isfinite(value) and np.isfinite(gradient).all()
+        return (-float(value), -np.asarray(gradient)) if good else (1e300, np.zeros_like(z))
+
+    runs = [
+        minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
+        for start in points
+    ]
+    best = min(run.fun for run in runs)
+    found: list[np.ndarray] = []
+    for run in sorted(runs, key=lambda run: run.fun):
+        place = run.x / scale
+        if run.fun < best + NEGLIGIBLE and all(np.abs(place - other).max() > CLOSE for other in found):
+            found.append(place)
+    return np.array(found)

@@ -1,0 +1,243 @@
+"""Numbers for the claims about exact mathematics: Gaussian problems, where everything has a closed form.
+
+The score of a Gaussian problem is affine in theta, so a step of DDIM or DET_GEF takes a Gaussian law to a Gaussian law:
+`law` follows its mean and covariance through all steps, without any sampling. Evaluations of the score are counted
+as they happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.algorithms import configured
+from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.gauss import Gauss
+from tallsbi.compose.base import TallScore
+from tallsbi.compose.fnpse import FactorisedScore
+from tallsbi.compose.gauss import GaussScore
+from tallsbi.compose.jac import JacScore
+from tallsbi.priors import Gaussian
+from tallsbi.random import numpy_generator
+from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Sampler
+from tallsbi.samplers.ddim import DDIM
+from tallsbi.samplers.det_gef import DetGef
+from tallsbi.schedule import TOY
+from tallsbi.scores import GaussianScore
+from tallsbi.scores.base import BoundScore, Score
+from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.study.tasks.toy import make_toy
+
+TIMES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
+LAW_STEPS = (250, 1000)
+COVARIANCE_STEPS = (25, 50, 100, 200, 400)
+COUNTED_STEPS = 12
+SEEDS = 5
+
+
+def table(settings: Mapping[str, Any]) -> pd.DataFrame:
+    """All rows; columns `quantity`, `case`, `method`, `m`, `n`, `steps`, `seed` and `value`."""
+    made = [
+        *_score_errors(settings["seed"]),
+        *_law_errors(settings["seed"]),
+        *_covariance_biases(settings),
+        *_counts(settings),
+    ]
+    return pd.DataFrame(made, columns=["quantity", "case", "method", "m", "n", "steps", "seed", "value"])
+
+
+def gaussian_problem(
+    case: str, m: int, n: int, rng: np.random.Generator
+) -> tuple[Problem, Float[Tensor, "B m"], Float[Tensor, "B m m"]]:
+    """`SEEDS` datasets, each with a prior of its own, and their exact posteriors; (an)isotropic covariances."""
+
+    def covariance() -> np.ndarray:
+        if case == "isotropic":
+            return np.eye(m) * rng.uniform(0.5, 2.0)
+        axes, _ = np.linalg.qr(rng.standard_normal((m, m)))
+        return (axes * np.geomspace(0.2, 5.0, m)) @ axes.T
+
+    mean, cov = rng.uniform(-1, 1, (SEEDS, m)), np.stack([covariance() for _ in range(SEEDS)])
+    prior = Gaussian(torch.from_numpy(mean), torch.from_numpy(cov))
+    noise = covariance()
+    theta = mean + np.einsum("bij,bj->bi", np.linalg.cholesky(cov), rng.standard_normal((SEEDS, m)))
+    x = theta[:, None] + rng.standard_normal((SEEDS, n, m)) @ np.linalg.cholesky(noise).T
+    noise = torch.from_numpy(noise)
+    problem = Problem(GaussianScore(prior, noise, TOY), prior, torch.from_numpy(x))
+    return problem, *tall_posterior(prior, noise, problem.x)
+
+
+def tall_scores(problem: Problem) -> dict[str, TallScore]:
+    """GAUSS with the exact covariances, JAC, and the plain sum."""
+    single = problem.score.bind(problem.x)
+    exact = problem.score.posterior_cov[:, None].expand(-1, single.n, -1, -1)
+    return {
+        "GAUSS": GaussScore(single, problem.prior, exact, torch.float64),
+        "JAC": JacScore(single, problem.prior, problem.datasets),
+        "sum": FactorisedScore(single, problem.prior, problem.datasets),
+    }
+
+
+def _score_errors(seed: int) -> Iterator[tuple]:
+    """Largest error of a composed score relative to the exact one, over times and states."""
+    for m, n in product((2, 5, 10), (2, 10, 50)):
+        rng = numpy_generator(seed, "theory", "score", m, n)
+        problem, mean, cov = gaussian_problem("anisotropic", m, n, rng)
+        errors = {}
+        for t in TIMES:
+            spread = TOY.alpha(t) * cov + TOY.sigma2(t) * torch.eye(m)
+            away = torch.from_numpy(rng.standard_normal((SEEDS, 20, m)))
+            states = TOY.sqrt_alpha(t) * mean[:, None] + 2 * away @ torch.linalg.cholesky(spread).mT
+            exact = (TOY.sqrt_alpha(t) * mean[:, None] - states) @ torch.linalg.inv(spread)
+            for name, tall in tall_scores(problem).items():
+                wrong = ((tall(states, t) - exact).norm(dim=-1) / exact.norm(dim=-1)).amax(1)
+                errors[name] = torch.maximum(wrong, errors.get(name, wrong))
+        for name, each in errors.items():
+            yield from (
+                ("score_error", "anisotropic", name, m, n, 0, i, v) for i, v in enumerate(each.tolist())
+            )
+
+
+class _Probe(Noise):
+    """No noise, except that the last sample of every dataset gets one standard deviation everywhere."""
+
+    def __init__(self) -> None:
+        super().__init__([torch.Generator()], torch.float64)
+
+    def __call__(self, datasets: int, samples: int, dim: int) -> Float[Tensor, "B S m"]:
+        z = torch.zeros(datasets, samples, dim, dtype=torch.float64)
+        z[:, -1] = 1.0
+        return z
+
+
+def law(sampler: Sampler, tall: TallScore) -> tuple[Float[Tensor, "B m"], Float[Tensor, "B m m"]]:
+    """Mean and covariance of what a sampler with affine steps and independent noise returns, from N(0, I)."""
+    B, m = tall.datasets, tall.dim
+    mean, cov = torch.zeros(B, m).double(), torch.eye(m).double().expand(B, m, m)
+    origin = torch.zeros(1, m)
+    probes = torch.cat([origin, torch.eye(m), origin]).double().expand(B, -1, -1)
+    noise = _Probe()
+    for t, s in pairwise(sampler.grid(tall.schedule)):
+        out = sampler.step(tall, probes.clone(), t, s, noise)
+        offset, matrix, spread = out[:, 0], (out[:, 1:-1] - out[:, :1]).mT, out[:, -1] - out[:, 0]
+        mean = (matrix @ mean[..., None])[..., 0] + offset
+        cov = matrix @ cov @ matrix.mT + torch.diag_embed(spread**2)
+    return mean, cov
+
+
+def law_error(
+    mean: Float[Tensor, "B m"],
+    cov: Float[Tensor, "B m m"],
+    true_mean: Float[Tensor, "B m"],
+    true_cov: Float[Tensor, "B m m"],
+) -> Float[Tensor, "B"]:
+    """Wasserstein-2 distance of Gaussians over the spread of the true one."""
+    root = _root(true_cov)
+    squared = ((mean - true_mean) ** 2).sum(-1) + _trace(cov + true_cov - 2 * _root(root @ cov @ root))
+    return (squared.clamp_min(0) / _trace(true_cov)).sqrt()
+
+
+def _trace(matrices: Float[Tensor, "B m m"]) -> Float[Tensor, "B"]:
+    return matrices.diagonal(dim1=-2, dim2=-1).sum(-1)
+
+
+def _root(matrices: Float[Tensor, "B m m"]) -> Float[Tensor, "B m m"]:
+    values, vectors = torch.linalg.eigh(0.5 * (matrices + matrices.mT))
+    return (vectors * values.clamp_min(0).sqrt()[..., None, :]) @ vectors.mT
+
+
+def _law_errors(seed: int) -> Iterator[tuple]:
+    """Distance of the law of the draws to the exact posterior: DET_GEF, and the proposal with exact covariances."""
+    for case, m in (("isotropic", 1), ("isotropic", 3), ("anisotropic", 3)):
+        problem, mean, cov = gaussian_problem(case, m, 10, numpy_generator(seed, "theory", "law", case, m))
+        scores = tall_scores(problem)
+        for steps in LAW_STEPS:
+            runs = {
+                "DET_GEF": (DetGef(steps=steps), scores["sum"]),
+                "GAUSS": (DDIM(steps=steps, eta=1.0), scores["GAUSS"]),
+            }
+            for name, (sampler, tall) in runs.items():
+                errors = law_error(*law(sampler, tall), mean, cov).tolist()
+                yield from (("law_error", case, name, m, 10, steps, i, v) for i, v in enumerate(errors))
+
+
+def _covariance_biases(settings: Mapping[str, Any]) -> Iterator[tuple]:
+    """Error that few steps leave in the covariance GAUSS estimates, over that of estimating it from 1000 draws."""
+    m, eta = 10, settings["methods"].get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
+    for case in ("gaussian-wide", "gaussian-standard"):
+        toy = make_toy(case, m, SEEDS, 1, settings["toy"], settings["seed"])
+        score = toy.score(torch.float64)
+        true = score.posterior_cov.expand(SEEDS, m, m)
+        # Of 1000 Gaussian draws: E |C - V|^2 = (tr(V)^2 + tr(V^2)) / 999.
+        chance = ((_trace(true) ** 2 + (true**2).sum((-2, -1))) / 999).sqrt()
+        for steps in COVARIANCE_STEPS:
+            tall = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, SEEDS)
+            _, cov = law(DDIM(steps=steps, eta=eta), tall)
+            ratios = (torch.linalg.matrix_norm(cov - true) / chance).tolist()
+            yield from (("covariance_bias", case, "GAUSS", m, 1, steps, i, v) for i, v in enumerate(ratios))
+
+
+class _Counter:
+    """Evaluations, and entries of Jacobians, per sample and observation, by the number of observations."""
+
+    def __init__(self) -> None:
+        self.evaluations: dict[int, int] = {}
+        self.entries: dict[int, int] = {}
+
+
+class _CountingScore(Score):
+    def __init__(self, score: Score, counter: _Counter) -> None:
+        self.score, self.counter, self.dim, self.schedule = score, counter, score.dim, score.schedule
+
+    def bind(self, x: Float[Tensor, "B n d"]) -> BoundScore:
+        return _CountingBound(self.score.bind(x), self.counter)
+
+    def repeat(self, n: int) -> Score:
+        return _CountingScore(self.score.repeat(n), self.counter)
+
+
+class _CountingBound(BoundScore):
+    def __init__(self, bound: BoundScore, counter: _Counter) -> None:
+        self.bound, self.counter, self.n, self.schedule = bound, counter, bound.n, bound.schedule
+
+    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+        scores = self.bound(theta, t)
+        self._count(self.counter.evaluations, scores[..., 0])
+        return scores
+
+    def with_jacobian(
+        self, theta: Float[Tensor, "B S m"], t: float
+    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+        scores, jacobian = self.bound.with_jacobian(theta, t)
+        self._count(self.counter.evaluations, scores[..., 0])
+        self._count(self.counter.entries, jacobian)
+        return scores, jacobian
+
+    def _count(self, where: dict[int, int], what: Tensor) -> None:
+        where[self.n] = where.get(self.n, 0) + what.numel()
+
+
+def _counts(settings: Mapping[str, Any]) -> Iterator[tuple]:
+    """Per time step, sample and observation: evaluations of the score, and entries of its Jacobian over m^2."""
+    m, n, samples = 3, 4, 6
+    problem, _, _ = gaussian_problem(
+        "anisotropic", m, n, numpy_generator(settings["seed"], "theory", "counts")
+    )
+    for method, chosen in settings["methods"].items():
+        few = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in chosen else {})}
+        algorithm = configured(method, {**chosen, **few}, settings)
+        counter = _Counter()
+        counted = Problem(_CountingScore(problem.score, counter), problem.prior, problem.x)
+        algorithm.sample(counted, samples, Noise([torch.Generator().manual_seed(0)], torch.float64))
+        each = COUNTED_STEPS * samples * n * SEEDS
+        yield "evaluations", "tall", method, m, n, COUNTED_STEPS, 0, counter.evaluations.get(n, 0) / each
+        entries = counter.entries.get(n, 0) / each
+        yield "jacobian_entries", "tall", method, m, n, COUNTED_STEPS, 0, entries / m**2

@@ -1,0 +1,204 @@
+"""Posteriors of the neuroscience model as clouds of draws: windows, colours and marginals (section 4.3).
+
+One colour per n, dark for one observation and light for the most, in every panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from tallsbi.study.figures import density
+
+FEWEST = 10  # draws that a density is drawn of
+TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
+_SINGLE = {"linewidth": 0.5, "alpha": 0.35}
+_BULK, _BEYOND, _MARGIN = 0.98, 0.08, 0.1
+_REACH = 0.25  # of a window to either side, where draws still count for a density in it
+_STEEPEST = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
+_WORTH_SAYING = 0.02  # share of draws that are not in the panels
+_SHADES = (0.15, 0.88)  # of viridis, whose light end is lost on white
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Finite draws [S, m] by n, those of each observation alone, and the share of draws that is not finite.
+
+    `box`: the ends of the prior; `windows`: those of the panels.
+    """
+
+    names: tuple[str, ...]
+    truth: Float[np.ndarray, "m"]
+    box: Float[np.ndarray, "m 2"]
+    windows: Float[np.ndarray, "m 2"]
+    tall: Mapping[int, Float[np.ndarray, "_ m"]]
+    single: Mapping[int, Float[np.ndarray, "_ m"]]
+    lost: Mapping[int, float]
+
+    @property
+    def counts(self) -> list[int]:
+        return sorted(self.tall)
+
+    def shade(self, n: int) -> tuple[float, ...]:
+        """The colour of n among all n of the figure."""
+        counts = sorted({*self.tall, *([1] if self.single else [])})
+        rank = counts.index(n) / max(1, len(counts) - 1)
+        return tuple(matplotlib.colormaps["viridis"](_SHADES[0] + (_SHADES[1] - _SHADES[0]) * rank))
+
+    def window(self, index: int) -> tuple[float, float]:
+        low, high = self.windows[index]
+        return float(low), float(high)
+
+    def near(self, cloud: Float[np.ndarray, "_ m"], *indices: int) -> Float[np.ndarray, "_ k"]:
+        """The draws in and around the windows of some parameters: runaways would stretch a density's grid."""
+        kept, columns = np.ones(len(cloud), bool), cloud[:, list(indices)]
+        for values, index in zip(columns.T, indices, strict=True):
+            low, high = self.window(index)
+            reach = _REACH * (high - low)
+            kept &= (values > low - reach) & (values < high + reach)
+        return columns[kept]
+
+    def unseen(self, n: int) -> float:
+        """Share of the draws given n observations that no panel has room for, or that are not finite."""
+        cloud = self.tall[n]
+        inside = ((cloud >= self.windows[:, 0]) & (cloud <= self.windows[:, 1])).all(1)
+        return 1 - (1 - self.lost[n]) * (inside.mean() if len(cloud) else 0.0)
+
+
+def posteriors(draws: pd.DataFrame, settings: Mapping[str, Any]) -> Posteriors:
+    """The draws of one setting, a cloud per posterior."""
+    dim, names = settings["dim"], tuple(settings["parameters"])
+    mine = draws[draws.dim == dim]
+    if not (mine.kind == "tall").any():
+        dims = sorted(set(draws.dim.tolist()))
+        raise ValueError(
+            f"dim = {dim}: no draws given several observations (the data have dim {dims}); run its jobs"
+        )
+    clouds: dict[str, dict[int, np.ndarray]] = {"tall": {}, "single": {}}
+    lost = {}
+    for (kind, n, observation), part in mine.groupby(["kind", "n", "observation"]):
+        wide = part.pivot(index="draw", columns="parameter", values="value")[list(names)].to_numpy(float)
+        finite = np.isfinite(wide).all(1)
+        clouds[kind][int(n if kind == "tall" else observation)] = wide[finite]
+        if kind == "tall":
+            lost[int(n)] = 1 - float(finite.mean())
+    box = np.array([settings["bounds"][name] for name in names], float)
+    truth = np.array(list(true_parameter(settings).values()), float)
+    every = [*clouds["tall"].values(), *clouds["single"].values()]
+    windows = [
+        _window([cloud[:, i] for cloud in every], value, ends)
+        for i, (value, ends) in enumerate(zip(truth, box, strict=True))
+    ]
+    return Posteriors(names, truth, box, np.array(windows), clouds["tall"], clouds["single"], lost)
+
+
+def true_parameter(settings: Mapping[str, Any]) -> dict[str, float]:
+    """theta* by the name of the parameter."""
+    names, values = settings["parameters"], settings["theta"]
+    if len(names) != len(values) or len(names) != settings["dim"]:
+        raise ValueError(
+            f"theta = {list(values)}: not one value for each of the {settings['dim']} parameters {list(names)}; "
+            "give as many as the setting has"
+        )
+    return dict(zip(names, values, strict=True))
+
+
+def _window(
+    samples: Sequence[Float[np.ndarray, "_"]], truth: float, box: Float[np.ndarray, "2"]
+) -> tuple[float, float]:
+    """Room for the bulk of every posterior and for the truth, and not much beyond the prior."""
+    beyond = _BEYOND * (box[1] - box[0])
+    first, last = box[0] - beyond, box[1] + beyond
+    near = [values[(values > first) & (values < last)] for values in samples]
+    ends = [density.shortest(values, _BULK) for values in near if len(values) >= FEWEST]
+    if not ends:
+        return first, last
+    low, high = min(truth, *(end[0] for end in ends)), max(truth, *(end[1] for end in ends))
+    margin = max(_MARGIN * (high - low), 1e-3 * (last - first))
+    return max(low - margin, first), min(high + margin, last)
+
+
+def draw_marginals(ax: Axes, found: Posteriors, index: int) -> None:
+    """Densities of one parameter: thin for each observation alone, if there are any, which n = 1 then is."""
+    wide = [
+        _density(
+            ax,
+            found,
+            cloud,
+            index,
+            {"label": f"_single {observation}", "color": found.shade(1), **_SINGLE},
+        )
+        for observation, cloud in found.single.items()
+    ]
+    tops = [
+        _density(
+            ax,
+            found,
+            found.tall[n],
+            index,
+            {"label": f"_tall {n}", "color": found.shade(n), "linewidth": 1.5},
+        )
+        for n in _shown(found)
+    ]
+    usual = float(np.median(wide or tops[:1]))
+    highest = max([*tops, *wide])
+    ax.set_ylim(0, 1.1 * (min(highest, _STEEPEST * usual) or highest or 1.0))
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.axvline(found.truth[index], label="_truth", **TRUTH)
+    frame_window(ax, found, index)
+
+
+def _density(
+    ax: Axes, found: Posteriors, cloud: Float[np.ndarray, "_ m"], index: int, look: Mapping[str, Any]
+) -> float:
+    """Draws the density of one posterior, of the area its draws around the window have; returns its height."""
+    values = found.near(cloud, index)[:, 0]
+    if len(values) < FEWEST:
+        return 0.0
+    x, height = density.marginal(values)
+    height = height * len(values) / len(cloud)
+    ax.plot(x, height, **look)
+    return float(height.max())
+
+
+def frame_window(ax: Axes, found: Posteriors, index: int) -> None:
+    """The window of one parameter along x; grey where the prior is zero."""
+    low, high = found.window(index)
+    first, last = found.box[index]
+    ax.set_xlim(low, high)
+    for start, end in ((low, first), (last, high)):
+        if start < end:
+            ax.axvspan(start, end, color="0.93", linewidth=0, zorder=0, label="_outside the prior")
+
+
+def posterior_handles(found: Posteriors, *, dots: bool = False) -> list[Line2D]:
+    """Entries for the colours of n, with the share of draws that is not seen, and for the truth.
+
+    `dots`: the truth is a dot in panels of two parameters.
+    """
+    entries = []
+    if found.single:
+        every = range(len(found.names))
+        seen = sum(len(found.near(cloud, *every)) >= FEWEST for cloud in found.single.values())
+        count = f"{seen} of {len(found.single)}" if seen < len(found.single) else str(seen)
+        text = f"n = 1, {count} observations"
+        entries.append(Line2D([], [], color=found.shade(1), label=text, linewidth=0.7, alpha=0.7))
+    for n in _shown(found):
+        unseen = found.unseen(n)
+        text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _WORTH_SAYING else "")
+        entries.append(Line2D([], [], color=found.shade(n), linewidth=1.8, label=text))
+    dot = {"marker": "o", "markersize": 3.0} if dots else {}
+    return [*entries, Line2D([], [], label="true parameter", **TRUTH, **dot)]
+
+
+def _shown(found: Posteriors) -> list[int]:
+    return [n for n in found.counts if n > 1 or not found.single]

@@ -1,0 +1,17 @@
+"""Figure sbibm_extra_c2st_vs_ntrain: C2ST against the number of simulations, further tasks (appendix)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from tallsbi.study.figures import benchmark_panels
+
+
+def draw(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Figure:
+    """Rows: further tasks; columns: n."""
+    tasks = settings["extra_tasks"]
+    return benchmark_panels.grid(data["metrics"], settings, metric="c2st", x="n_train", tasks=tasks)

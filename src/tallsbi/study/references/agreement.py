@@ -1,0 +1,85 @@
+"""Our reference posteriors against those that sbibm ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallsbi.study.references.benchmark import reference_posterior
+from tallsbi.study.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a reference posterior of this package compares with the one that sbibm ships."""
+
+    observation: int
+    c2st: float
+    """0.5 if a classifier cannot tell them apart."""
+    ks: float
+    """Largest Kolmogorov-Smirnov distance among the marginals."""
+    certified: bool
+
+
+def check_against_sbibm(
+    name: str,
+    observations: Sequence[int] = range(1, 11),
+    *,
+    settings: Mapping[str, Any],
+    samples: int = 1000,
+    seed: int = 1,
+    progress: Callable[..., Iterable[Any]],
+) -> list[Agreement]:
+    """Our reference draws for sbibm's observations (n = 1) against as many of those it ships."""
+    from scipy.stats import ks_2samp
+
+    from tallsbi.metrics.c2st import c2st
+    from tallsbi.study.tasks import load
+
+    task = load(name)
+    shipped = [_shipped(name, number, task) for number in observations]
+    data = reference_posterior(
+        task, np.stack([x for x, _ in shipped])[:, None], 1, samples, settings, seed, progress
+    )
+    pairs = [
+        # As many as ours, evenly out of all: some of them are Markov chains.
+        (ours, theirs[np.linspace(0, len(theirs) - 1, samples).astype(int)])
+        for ours, (_, theirs) in zip(data.theta.values, shipped, strict=True)
+    ]
+    values = c2st(pairs, seed=1)
+    return [
+        Agreement(number, float(value), max(ks_2samp(*column).statistic for column in columns), bool(passed))
+        for number, value, passed, columns in zip(
+            observations,
+            values,
+            data.passed.values,
+            [list(zip(ours.T, theirs.T, strict=True)) for ours, theirs in pairs],
+            strict=True,
+        )
+    ]
+
+
+def _shipped(name: str, number: int, task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """sbibm's observation [d] and reference draws [R, m], read from its files: some of its tasks need Julia."""
+    import pandas as pd
+    import sbibm
+
+    folder = Path(sbibm.__file__).parent / "tasks" / name.removesuffix("_raw") / "files"
+    if not folder.exists():
+        raise ValueError(
+            f"sbibm ships no reference posterior for {name!r}: it has no folder {folder.parent.name!r}."
+        )
+    raw = "_raw" if name.endswith("_raw") else ""
+    files = folder / f"num_observation_{number}"
+    x = pd.read_csv(files / f"observation{raw}.csv").to_numpy(np.float64)[0]
+    theta = pd.read_csv(files / "reference_posterior_samples.csv.bz2").to_numpy(np.float64)
+    if (len(x), theta.shape[1]) != (task.dim_x, task.dim_theta):
+        raise ValueError(
+            f"{name}: sbibm's observation {number} has shape {x.shape} and its draws {theta.shape}; expected "
+            f"d = {task.dim_x} and m = {task.dim_theta}."
+        )
+    return x, theta

@@ -1,0 +1,222 @@
+"""NUTS on the posteriors of several datasets at once, certified, and thinned to near independence.
+
+numpyro's kernel works in the coordinates z of `standardised`, on all chains of all datasets together: one
+compiled function takes the observations, the random keys and the target acceptance as arguments, so that
+every group of datasets and every n uses the same compilation. Starts and the dense metric come from
+`annealing`; only the step sizes are adapted during warm-up, each chain's on its own.
+
+Chains advance together, so an iteration takes as long as the longest trajectory among them; the metric makes
+all posteriors round, and trajectories short.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from tallsbi.study.references import slcp, standardised
+from tallsbi.study.references.annealing import dispersed_starts
+from tallsbi.study.references.certificate import certify
+from tallsbi.study.references.record import Draws, Record, Request
+from tallsbi.study.references.standardised import Coordinates, first_observations
+from tallsbi.study.tasks.base import Task, use_float64
+
+TOGETHER = 25
+# While the step size is sought it is often too small: long trajectories would cost more than all the draws.
+_MAX_TREE_DEPTH = (4, 8)
+_MAX_DIVERGENT = 1e-3
+# Effective draws of the chains for each kept one: at two, kept draws are nearly independent (an autoregression
+# thinned so much is left with a correlation of a few per cent).
+_PER_SAMPLE = 2.0
+log = logging.getLogger(__name__)
+
+
+def certified_draws(request: Request) -> list[Draws]:
+    """Draws of every dataset; those whose certificate fails are sampled anew with twice as many, and so on."""
+    output: dict[int, Draws] = {}
+    pending = list(range(len(request.x)))
+    for attempt in range(request.settings["retries"] + 1):
+        for group in request.each(_groups(pending)):
+            output |= zip(group, _attempt(request, group, attempt), strict=True)
+        pending = [b for b in pending if not output[b][1].passed]
+        if not pending:
+            break
+        log.warning(
+            "%s, n = %d: sets %s not certified in attempt %d",
+            *(request.task.name, request.n, [request.first_set + b for b in pending], attempt + 1),
+        )
+    return [output[b] for b in range(len(request.x))]
+
+
+def _groups(sets: list[int]) -> list[list[int]]:
+    """Sets that are sampled together, equally many in each group: the last may repeat some of the one before."""
+    count = -(-len(sets) // TOGETHER)
+    size = -(-len(sets) // count)
+    return [sets[max(0, end - size) : end] for end in (min((i + 1) * size, len(sets)) for i in range(count))]
+
+
+def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
+    settings = request.settings
+    draws, warmup = settings["draws"] * 2**attempt, settings["warmup"]
+    sampler = make_sampler(request.task, chains=settings["chains"], warmup=warmup, draws=draws)
+    # A failed attempt may be a matter of steps too long for the posterior.
+    target_accept = 1 - (1 - settings["target_accept"]) / 2**attempt
+    seeds = [request.integer(b, "attempt", attempt) for b in group]
+    chains = sampler(request.x[group], request.n, seeds, target_accept)
+    output = []
+    for i, b in enumerate(group):
+        rng = request.rng(b, "thinning")
+        theta, diverging = chains.theta[i], chains.diverging[i]
+        certificate = certify(
+            theta,
+            method="NUTS",
+            acceptance=float(chains.acceptance[i]),
+            iterations=warmup + draws,
+            max_rhat=settings["max_rhat"],
+            min_ess=settings["min_ess"],
+        )
+        kept = thin(theta, request.samples)
+        share = float(diverging.mean())
+        record = Record(
+            "NUTS",
+            certificate.passed
+            and certificate.ess_bulk >= _PER_SAMPLE * request.samples
+            and share <= _MAX_DIVERGENT,
+            rhat=certificate.rhat,
+            ess_bulk=certificate.ess_bulk,
+            ess_tail=certificate.ess_tail,
+            ess_kept=bulk_ess(kept),
+            divergences=int(diverging.sum()),
+            divergent_share=share,
+            acceptance=certificate.acceptance,
+            chains=settings["chains"],
+            iterations=certificate.iterations,
+            attempts=attempt + 1,
+        )
+        kept = rng.permutation(kept.reshape(-1, theta.shape[-1]))[: request.samples]
+        for index in _symmetric(request.task):
+            kept[:, index] *= rng.choice([-1.0, 1.0], len(kept))
+        output.append((kept, record))
+    return output
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Draws after warm-up in the parameter's own space, which of them diverged, and the mean acceptance."""
+
+    theta: Float[np.ndarray, "B C draws m"]
+    diverging: Bool[np.ndarray, "B C draws"]
+    acceptance: Float[np.ndarray, "B"]
+    leapfrogs: Float[np.ndarray, "B"]
+    """Steps of the integrator per draw."""
+
+
+Sampler = Callable[[np.ndarray, int, list[int], float], Chains]
+"""(x [B, N, d], how many observations n <= N count, an integer seed per dataset, target acceptance)."""
+
+
+@lru_cache(maxsize=8)
+def make_sampler(task: Task, *, chains: int, warmup: int, draws: int) -> Sampler:
+    """The sampler of a task; it compiles at its first call for each shape of x, whatever n."""
+    use_float64()
+    import jax
+    import jax.numpy as jnp
+
+    space = _coordinates(task)
+
+    def start_one(job: tuple[Any, Any]) -> tuple[Any, Any]:
+        return dispersed_starts(space.log_ratio, *job, task.dim_theta, chains)
+
+    # One dataset after the other, each with its own number of levels: a cloud is wide enough for the processor.
+    start = jax.jit(lambda data, keys: jax.lax.map(start_one, (data, keys)))
+    run = jax.jit(jax.vmap(_runner(space, warmup, draws), (0, 0, 0, 0, None)))
+
+    def sample(x: Float[np.ndarray, "B N d"], n: int, seeds: list[int], target_accept: float) -> Chains:
+        keys = jnp.stack([jax.random.key(seed) for seed in seeds])
+        keys = jax.vmap(lambda key: jax.random.split(key, 1 + chains))(keys)
+        data = first_observations(x, n)
+        starts, metric = start(data, keys[:, 0])
+        lane = np.repeat(np.arange(len(x)), chains)
+        data = tuple(part[lane] for part in data)
+        output = run(
+            data, starts.reshape(-1, task.dim_theta), metric[lane], keys[:, 1:].ravel(), target_accept
+        )
+        theta, diverging, acceptance, leapfrogs = (
+            np.asarray(part).reshape(len(x), chains, *part.shape[1:]) for part in output
+        )
+        return Chains(theta, diverging, acceptance.mean((1, 2)), leapfrogs.mean((1, 2)))
+
+    return sample
+
+
+def _coordinates(task: Task) -> Coordinates:
+    return slcp.coordinates(task) if task.name == "slcp" else standardised.coordinates(task)
+
+
+def _symmetric(task: Task) -> tuple[int, ...]:
+    """Coordinates whose sign is left open by the chains."""
+    return slcp.SIGN_SYMMETRIC if task.name == "slcp" else ()
+
+
+def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:
+    """One chain: (data, start [m], metric [m, m], key, target acceptance) -> theta, diverging, acceptance, steps."""
+    import jax
+    from numpyro.infer.hmc import hmc
+
+    def one_chain(data: Any, start: Any, metric: Any, key: Any, target_accept: Any) -> Any:
+        # A kernel per trace: numpyro's keeps what `init_kernel` was given in a closure. The inner jit has the
+        # density traced once and not at each of its uses.
+        init_kernel, sample_kernel = hmc(jax.jit(lambda z: -space.log_density(z, data)), algo="NUTS")
+        state = init_kernel(
+            start,
+            warmup,
+            step_size=0.5,
+            inverse_mass_matrix=metric,
+            adapt_mass_matrix=False,
+            dense_mass=True,
+            target_accept_prob=target_accept,
+            max_tree_depth=_MAX_TREE_DEPTH,
+            rng_key=key,
+        )
+
+        def draw(state: Any, _: None) -> Any:
+            state = sample_kernel(state)
+            return state, (
+                space.to_parameter(state.z, data),
+                state.diverging,
+                state.accept_prob,
+                state.num_steps,
+            )
+
+        # Warm-up and draws in one loop, or the kernel would be compiled twice.
+        output = jax.lax.scan(draw, state, None, length=warmup + draws)[1]
+        return tuple(part[warmup:] for part in output)
+
+    return one_chain
+
+
+def thin(theta: Float[np.ndarray, "C draws m"], count: int) -> Float[np.ndarray, "C kept m"]:
+    """At least `count` draws, equally many from every chain and evenly spaced in each."""
+    chains, draws = theta.shape[:2]
+    per_chain = -(-count // chains)
+    if per_chain > draws:
+        raise ValueError(
+            f"{count} reference draws are wanted, the chains hold {chains * draws}: raise `chains` or `draws`."
+        )
+    index = ((np.arange(per_chain) + 1) * draws) // per_chain - 1
+    return theta[:, index]
+
+
+def bulk_ess(theta: Float[np.ndarray, "C draws m"]) -> float:
+    """The smallest bulk effective size among the coordinates."""
+    from arviz import ess
+
+    return float(
+        np.min([ess(np.ascontiguousarray(theta[..., i]), method="bulk") for i in range(theta.shape[-1])])
+    )

@@ -1,0 +1,173 @@
+"""Reference posteriors of the toy problems.
+
+Gaussian: exact draws. Mixture: the tall posterior is a mixture of 2^n Gaussians, one per assignment of the
+observations to the two components of the simulator. Up to `ENUMERATE` observations they are enumerated
+and sampled exactly, which is also where the posterior can have several separated modes; beyond, it
+is sampled by MALA from dispersed starts and certified.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.random import torch_generator
+from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.study.references.certificate import Certificate, certify, exact
+from tallsbi.study.references.mala import mala
+from tallsbi.study.tasks.toy import Toy, make_toy
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ENUMERATE = 10
+_THIN = 5
+log = logging.getLogger(__name__)
+
+
+def reference_size(samples: int) -> int:
+    """Reference draws per posterior: enough for disjoint subsets to compare with each other."""
+    return 5 * samples
+
+
+def reference_draws(
+    problem: str, dim: int, n_obs: list[int], count: int, settings: Mapping[str, Any]
+) -> xr.Dataset:
+    """`count` reference draws for every n and seed, with a certificate each."""
+    import xarray as xr
+
+    toy_settings, seed = settings["toy"], settings["seed"]
+    toy = make_toy(problem, dim, toy_settings["seeds"], max(n_obs), toy_settings, seed)
+    draws, certificates = [], []
+    for n in n_obs:
+        generator = torch_generator(seed, "toy", problem, dim, n, "reference")
+        x = toy.x[:, :n]
+        if toy.noise_components is None:
+            theta, per_seed = _gaussian(toy, x, count, generator)
+        elif n <= ENUMERATE:
+            theta = enumerate_mixture(x, toy.noise_components, count, generator)
+            per_seed = [exact("enumeration")] * len(x)
+        else:
+            theta, per_seed = certified_mala(x, toy.noise_components, count, toy_settings["mala"], generator)
+        draws.append(theta.numpy())
+        certificates.append(per_seed)
+    variables = {
+        key: (("n", "seed"), np.array([[c.as_dict()[key] for c in row] for row in certificates]))
+        for key in certificates[0][0].as_dict()
+    }
+    return xr.Dataset(
+        {"theta": (("n", "seed", "sample", "parameter"), np.stack(draws)), **variables},
+        coords={"n": list(n_obs), "seed": np.arange(toy_settings["seeds"])},
+        attrs={"problem": problem, "m": dim},
+    )
+
+
+def _gaussian(
+    toy: Toy, x: Tensor, count: int, generator: torch.Generator
+) -> tuple[Float[Tensor, "B S m"], list[Certificate]]:
+    mean, cov = tall_posterior(toy.prior, toy.noise_cov, x)
+    z = torch.randn(len(x), count, x.shape[-1], generator=generator, dtype=x.dtype)
+    theta = mean[:, None] + z @ torch.linalg.cholesky(cov).mT
+    return theta, [exact("closed form")] * len(x)
+
+
+def mixture_log_density(x: Float[Tensor, "B n m"], noise: Float[Tensor, "2 m"]):
+    """Unnormalised log density and gradient of the tall posterior under prior N(0, I)."""
+    precision = 1 / noise
+    pull = (x[:, None] * precision[:, None]).flatten(1, 2)  # [B, 2 n, m]
+    constant = 0.5 * (precision.log().sum(-1)[:, None] - (x.square() @ precision.mT).mT)[:, None]
+
+    def target(theta: Tensor) -> tuple[Tensor, Tensor]:
+        # The quadratic forms are expanded into matrix products: nothing of size [B, C, 2, n, m] is made.
+        cross = (theta @ pull.mT).unflatten(-1, (2, -1))
+        own = 0.5 * theta.square() @ precision.mT
+        log_component = cross + constant - own[..., None]
+        log_p = torch.logsumexp(log_component, 2).sum(-1) - 0.5 * theta.square().sum(-1)
+        responsibility = torch.softmax(log_component, 2)
+        pulled = responsibility.flatten(2) @ pull
+        return log_p, pulled - theta * (1 + responsibility.sum(-1) @ precision)
+
+    return target
+
+
+def enumerate_mixture(
+    x: Float[Tensor, "B n m"], noise: Float[Tensor, "2 m"], count: int, generator: torch.Generator
+) -> Float[Tensor, "B S m"]:
+    """Independent draws of the tall posterior through its 2^n Gaussian components."""
+    n = x.shape[1]
+    assignment = (torch.arange(2**n)[:, None] >> torch.arange(n)) & 1
+    precision = (1 / noise)[assignment]  # [2^n, n, m]
+    cov = 1 / (1 + precision.sum(1))
+    right = torch.einsum("anm,bnm->bam", precision, x)
+    mean = cov * right
+    # log of the integral over theta of prior times likelihood, per assignment; equal weights 1/2 drop out.
+    log_weight = 0.5 * (
+        precision.log().sum((1, 2))
+        + cov.log().sum(1)
+        - torch.einsum("anm,bnm->ba", precision, x.square())
+        + (mean * right).sum(-1)
+    )
+    chosen = torch.multinomial(torch.softmax(log_weight, -1), count, replacement=True, generator=generator)
+    z = torch.randn(len(x), count, x.shape[-1], generator=generator, dtype=x.dtype)
+    return torch.take_along_dim(mean, chosen[..., None], 1) + cov.sqrt()[chosen] * z
+
+
+def certified_mala(
+    x: Float[Tensor, "B n m"],
+    noise: Float[Tensor, "2 m"],
+    count: int,
+    settings: Mapping[str, Any],
+    generator: torch.Generator,
+) -> tuple[Float[Tensor, "B S m"], list[Certificate]]:
+    """MALA draws; the chains are made longer until every dataset passes, or the retries are used up."""
+    B, n, m = x.shape
+    spread = noise.mean(0) / n
+    centre = x.median(1, keepdim=True).values
+    for attempt in range(settings["retries"] + 1):
+        factor = 2**attempt
+        z = torch.randn(B, settings["chains"], m, generator=generator, dtype=x.dtype)
+        run = mala(
+            mixture_log_density(x, noise),
+            centre + 2 * spread.sqrt() * z,
+            noise.min(0).values[None] * 2 / n,
+            warmup=settings["warmup"] * factor,
+            draws=settings["draws"] * factor,
+            thin=_THIN,
+            target_accept=settings["target_accept"],
+            generator=generator,
+        )
+        iterations = (settings["warmup"] + settings["draws"] * _THIN) * factor
+        certificates = [
+            certify(
+                run.draws[b].numpy(),
+                method="MALA",
+                acceptance=float(run.acceptance[b]),
+                iterations=iterations,
+                max_rhat=settings["max_rhat"],
+                min_ess=settings["min_ess"],
+            )
+            for b in range(B)
+        ]
+        if all(certificate.passed for certificate in certificates):
+            break
+        log.warning("MALA at n = %d: not certified after %d iterations", n, iterations)
+    return _spread_out(run.draws, count), certificates
+
+
+def _spread_out(draws: Float[Tensor, "B C draws m"], count: int) -> Float[Tensor, "B S m"]:
+    """`count` draws, as far apart within the chains as possible and in no particular order of time."""
+    flat = draws.transpose(1, 2).flatten(1, 2)  # neighbours in time are a whole set of chains apart
+    if flat.shape[1] < count:
+        raise ValueError(
+            f"{count} reference draws are wanted, the chains hold {flat.shape[1]}: raise toy.mala.chains or "
+            "toy.mala.draws."
+        )
+    stride = flat.shape[1] / count
+    index = (torch.arange(count) * stride + stride / 2).floor().long()
+    return flat[:, index]

@@ -1,0 +1,1 @@
+"""The stages of the study: what each job of the workflow computes."""

@@ -1,0 +1,74 @@
+"""The claims ledger: every claim of the paper with the verdict of this run, table claims.
+
+The CSV has all columns and a row per variant; the readable version leaves out the test in words and the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tallsbi.study.claims.intervals import FEWEST
+from tallsbi.study.claims.ledger import ledger
+from tallsbi.study.claims.spec import read
+from tallsbi.study.claims.verdicts import ALPHA, Verdict
+from tallsbi.study.claims.views import views
+from tallsbi.study.tables import exclusion
+from tallsbi.study.tables.render import Table
+
+# Shares of the line width of the LaTeX version.
+WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
+
+
+def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+    """`data`: the tidy files of the run by the names in `claims.views`, and maybe the ledger of an `other` one.
+
+    `settings`: path of the `claims`, `fidelity`, `toy_metric`, the `uniform_tasks` of the benchmark, `theta` and
+    `bounds` of the neuroscience model, and the name of the `other_run`.
+    """
+    metrics = data["sbibm_distances"]
+    kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}
+    fidelity = settings["fidelity"]
+    bounds = "true" if fidelity["uniform_bounds_factor"] == 1 else "widened"
+    run = views(data, {**settings, "kept": kept, "uniform_bounds": bounds})
+    tidy = ledger(read(settings["claims"]), run, {**fidelity, "uniform_bounds": bounds})
+    tidy["headline"] = tidy.headline.astype(bool)
+    shown = pd.DataFrame(
+        {
+            "id": tidy.id,
+            "claim": tidy.claim,
+            "variant": tidy.variant.where(
+                ~tidy.headline | (tidy.variant == ""), tidy.variant + " (headline)"
+            ),
+            "printed": tidy.printed,
+            "measured": tidy.measured + " " + tidy.uncertainty,
+            "count": tidy["count"],
+            "verdict": tidy.verdict,
+            "reading": tidy.reading,
+        }
+    )
+    if "other" in data:
+        other = data["other"][data["other"].headline].set_index("id").verdict
+        tidy["other_run"] = settings["other_run"]
+        tidy["other_verdict"] = tidy.id.map(other)
+        shown[f"verdict of {settings['other_run']}"] = tidy.other_verdict
+    repeated = tidy.id.duplicated()
+    shown[["claim", "printed"]] = shown[["claim", "printed"]].mask(repeated, "")
+    return Table(tidy, shown, _note(tidy), (*WIDTHS, *([0.08] if "other" in data else [])))
+
+
+def _note(tidy: pd.DataFrame) -> str:
+    main = tidy[tidy.headline]
+    counts = ", ".join(f"{int((main.verdict == verdict).sum())} {verdict.value}" for verdict in Verdict)
+    verdicts = tidy.groupby("id").verdict.nunique()
+    split = ", ".join(verdicts.index[verdicts > 1]) or "none"
+    return (
+        f"{len(main)} claims: {counts} (headline variants). A claim holds where the whole confidence interval "
+        f"({100 * (1 - ALPHA):g} %, two-sided, paired over sets, seeds, rounds or draws, corrected for the number of "
+        "comparisons where one of them is enough) is in the range the claim expects, and does not hold where all of "
+        f"it is outside. Fewer than {FEWEST} units decide nothing. Measured: the comparison that decides, a ratio, "
+        f"difference, slope, share or value as the test says. Claims on which a fidelity switch decides: {split}. "
+        "The CSV has the tests and the data behind them."
+    )

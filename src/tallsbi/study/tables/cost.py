@@ -1,0 +1,61 @@
+"""Jobs, core-hours and memory per stage, measured and projected to the paper's sizes: table cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from tallsbi.study.tables.render import Table
+
+MEASURED = "measured"
+
+
+def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+    """`data`: `costs`, a row per stage and run, where `run` is `measured` or the scale of a projection."""
+    tidy = data["costs"]
+    done = tidy[tidy.run == MEASURED].set_index("stage")
+    parts = {settings["run"]: done}
+    for scale in tidy.run[tidy.run != MEASURED].unique():
+        parts[f"{scale}, projected"] = tidy[tidy.run == scale].set_index("stage")
+    *_, largest = parts.values()
+    stages = [*largest.index, *done.index.difference(largest.index)]
+    shown = pd.DataFrame({"stage": [stage.replace("_", " ") for stage in stages]})
+    for name, part in parts.items():
+        part = part.reindex(stages)
+        shown[f"jobs ({name})"] = [_count(value) for value in part.jobs]
+        shown[f"core-hours ({name})"] = [_hours(value) for value in part.core_hours]
+        shown[f"share ({name})"] = ["–" if pd.isna(value) else f"{value:.0%}" for value in part.share]
+        shown[f"longest job in hours ({name})"] = [_hours(value) for value in part.longest_h]
+    shown["peak memory in MiB"] = [_count(value) for value in done.peak_mib.reindex(stages)]
+    return Table(tidy, shown, _note(parts))
+
+
+def _note(parts: Mapping[str, pd.DataFrame]) -> str:
+    (run, done), *projected = parts.items()
+    told = [f"The run {run} took {_total(done)}."]
+    for name, part in projected:
+        scale = name.removesuffix(", projected")
+        told.append(
+            f"The scale {scale} will take about {_total(part)}, its longest job {part.longest_h.max():.1f} h: the size "
+            "of every job times the rate fitted to the records of earlier runs (workflow/resources/costs.csv), and "
+            "times the speed of this machine."
+        )
+    told.append(
+        "Processor time as Snakemake's benchmark records have it; jobs without a record (they collect files) are left "
+        "out of the measured part."
+    )
+    return " ".join(told)
+
+
+def _total(part: pd.DataFrame) -> str:
+    return f"{int(part.jobs.sum()):,} jobs and {part.core_hours.sum():,.1f} core-hours"
+
+
+def _count(value: float) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"
+
+
+def _hours(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"

@@ -1,0 +1,82 @@
+"""The best method per metric and task for n > 1, derived from the distances: table metric_summary.
+
+The paper's table of this name lists the best methods without saying how they were found. Here a method's
+score on a parameter set is its distance averaged over the n > 1, and the scores are compared set by set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from tallsbi.study.tables import exclusion
+from tallsbi.study.tables.ranking import by_method, rank
+from tallsbi.study.tables.render import Table
+
+METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
+
+
+def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+    """`data`: `metrics` of the benchmark, and what the `paper` lists (metric, task, method)."""
+    metrics = data["metrics"]
+    tasks = [task for task in (*settings["tasks"], *settings["extra_tasks"]) if task in set(metrics.task)]
+    tidy = pd.DataFrame([row for task in tasks for row in _rows(metrics[metrics.task == task], task)])
+    if tidy.empty:
+        raise ValueError(f"n_obs = {sorted(set(metrics.n))}: the summary needs at least one n above 1")
+    printed = data["paper"].groupby(["metric", "task"]).method.agg(list).to_dict()
+    listed = zip(tidy.metric, tidy.task, tidy.method, strict=True)
+    tidy["paper_best"] = [method in printed.get((metric, task), []) for metric, task, method in listed]
+    shown = [
+        {
+            "metric": METRICS[metric],
+            "task": settings["labels"].get(task, task),
+            "best, all sets": _best(part, "all"),
+            "best, kept sets": _best(part, "kept"),
+            "paper": ", ".join(printed.get((metric, task), [])) or "–",
+        }
+        for metric in METRICS
+        for task, part in tidy[tidy.metric == metric].groupby("task", sort=False)
+    ]
+    return Table(tidy, pd.DataFrame(shown), _note(tidy))
+
+
+def _rows(frame: pd.DataFrame, task: str) -> Iterator[dict[str, Any]]:
+    rule = exclusion.published(frame, task)
+    tall = frame[(frame.n_train == frame.n_train.max()) & (frame.n > 1)]
+    for metric in METRICS if len(tall) else ():
+        scores = _scores(tall, metric)
+        ranks = {"all": rank(scores), "kept": rank(scores[scores.index.isin(rule.kept)])}
+        for method, steps in scores.columns:
+            row = {"task": task, "metric": metric, "n_train": int(tall.n_train.iloc[0])}
+            row |= {"n": " ".join(map(str, sorted(set(tall.n)))), "method": method, "steps": int(steps)}
+            for over, table in ranks.items():
+                row |= {f"{name}_{over}": value for name, value in table.loc[(method, steps)].items()}
+            yield row | {"excluded_sets": " ".join(map(str, rule.excluded))}
+
+
+def _scores(tall: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Rows: sets; columns: (method, steps); the distance averaged over n, NaN as soon as one n diverged."""
+    matrices = [by_method(cell, metric) for _, cell in tall.groupby("n")]
+    return sum(matrices[1:], start=matrices[0])[matrices[0].columns] / len(matrices)
+
+
+def _best(part: pd.DataFrame, over: str) -> str:
+    """The best and its ties, the best first; a method with several T has them in brackets."""
+    mine = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(f"mean_{over}", kind="stable")
+    several = part.method.duplicated(keep=False)
+    names = [f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in mine.itertuples()]
+    return " = ".join(names) or "none: all diverged"
+
+
+def _note(tidy: pd.DataFrame) -> str:
+    diverged = tidy[tidy.diverged_all > 0].method
+    n_train = sorted(set(tidy.n_train))
+    return (
+        f"N_train = {', '.join(map(str, n_train))}; distances averaged over n = {tidy.n.iloc[0].replace(' ', ', ')} "
+        "on each parameter set, then compared set by set. A = B: a tie, the paired difference to the best (first "
+        "named) is within 2 standard errors over the sets. Methods with a diverged set are out of the comparison"
+        f" ({', '.join(dict.fromkeys(diverged)) or 'there is none'}; the CSV has the counts per task). 'kept sets': "
+        "after the published exclusion rule. Paper: as listed in its metric table."
+    )

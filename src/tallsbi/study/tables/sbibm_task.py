@@ -1,0 +1,146 @@
+"""The three distances of one benchmark task, all methods: tables sbibm_slcp, sbibm_lotka_volterra, sbibm_sir.
+
+Every average is given twice: over all parameter sets, and over the sets that the published exclusion rule
+keeps (`exclusion`), which is what the paper's printed numbers are averages of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tallsbi.study.tables import exclusion
+from tallsbi.study.tables.ranking import by_method, rank
+from tallsbi.study.tables.render import Table, number, spread
+
+METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
+_BEST = " *"
+
+
+def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+    """`data`: `metrics` of the benchmark and the `paper`'s printed rows; `settings`: `task` names the table's."""
+    task = settings["task"]
+    metrics = data["metrics"][data["metrics"].task == task]
+    if metrics.empty:
+        raise ValueError(
+            f"task = {task!r}: no distances of this task in the data; add it to the study's tasks"
+        )
+    rule = exclusion.published(metrics, task)
+    at = metrics[metrics.n_train == metrics.n_train.max()]
+    counts = _counts(settings["table_n_obs"], sorted(set(at.n.tolist())))
+    tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule, data["paper"])])
+    return Table(tidy, _shown(tidy, rule), _note(tidy, settings, rule))
+
+
+def _counts(wanted: Sequence[int], present: Sequence[int]) -> list[int]:
+    """The n of the table that there are; at small scales the largest n stands for the tall ones."""
+    found = [n for n in wanted if n in present]
+    return found if max(found, default=0) > 1 else sorted({*found, max(present)})
+
+
+def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion, paper: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """One row per metric and method of the cell at one n."""
+    n, n_train = int(cell.n.iloc[0]), int(cell.n_train.iloc[0])
+    kept_cell = exclusion.keep(cell, rule)
+    for metric in METRICS:
+        every, kept = rank(by_method(cell, metric)), rank(by_method(kept_cell, metric))
+        for method, steps in every.index:
+            own = cell[(cell.method == method) & (cell.steps == steps)]
+            lost = own[~np.isfinite(own[metric])]
+            key = {"task": rule.task, "n_train": n_train, "n": n, "metric": metric, "method": method}
+            yield {
+                **key,
+                "steps": int(steps),
+                "samples": int(own.samples.max()),
+                **_named(every.loc[(method, steps)], "all"),
+                **_named(kept.loc[(method, steps)], "kept"),
+                "excluded_sets": " ".join(map(str, rule.excluded)),
+                "diverged_sets": " ".join(map(str, sorted(lost.set))),
+                "diverged_from_t": lost.nonfinite_time.max(),
+                "uncertified_references": int((~own.reference_passed.astype(bool)).sum()),
+                **_printed(paper, key),
+            }
+
+
+def _named(row: pd.Series, over: str) -> dict[str, Any]:
+    """The columns of one average: `mean_all`, `std_all`, ..."""
+    numbers = {"mean": float(row["mean"]), "std": float(row["std"])}
+    counts = {"sets": int(row.sets), "diverged": int(row.diverged)}
+    marks = {"best": bool(row.best), "tied": bool(row.tied)}
+    return {f"{name}_{over}": value for name, value in (numbers | counts | marks).items()}
+
+
+def _printed(paper: pd.DataFrame, key: Mapping[str, Any]) -> dict[str, Any]:
+    same = np.logical_and.reduce([paper[name] == key[name] for name in ("task", "metric", "n", "method")])
+    if not same.any():
+        return {"paper_mean": np.nan, "paper_std": np.nan, "paper_best": False, "paper_worst": False}
+    row = paper[same].iloc[0]
+    marks = {"paper_best": bool(row.best), "paper_worst": bool(row.worst)}
+    return {"paper_mean": row["mean"], "paper_std": row["std"], **marks}
+
+
+def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
+    """A row per n and method; per metric the two averages and the printed one."""
+    digits = {metric: _digits(part.mean_all) for metric, part in tidy.groupby("metric")}
+    shown = []
+    for (n, method, steps), part in tidy.groupby(["n", "method", "steps"], sort=False):
+        row: dict[str, Any] = {"n": n, "method": f"{method} ({steps})"}
+        row["diverged"] = f"{part.diverged_all.max()} of {part.sets_all.max()}"
+        for line in part.itertuples():
+            label = METRICS[line.metric]
+            row[label] = _cell(line, "all", digits[line.metric])
+            row[f"{label}, kept"] = _cell(line, "kept", digits[line.metric])
+            row[f"{label}, paper"] = as_printed(line.paper_mean, line.paper_std) + _BEST * line.paper_best
+        shown.append(row)
+    frame = pd.DataFrame(shown)
+    return frame.drop(columns=[name for name in frame if name.endswith(", kept")]) if rule.void else frame
+
+
+def _cell(line: Any, over: str, digits: int) -> str:
+    """Mean ± std with the mark of the best; how many sets it is over where some diverged."""
+    mean, std, sets, lost, best, tied = (
+        getattr(line, f"{name}_{over}") for name in ("mean", "std", "sets", "diverged", "best", "tied")
+    )
+    part = f" ({sets - lost} of {sets})" if 0 < lost < sets else ""
+    return spread(mean, std, digits) + part + _BEST * (best or tied)
+
+
+def _digits(means: pd.Series) -> int:
+    """Decimals that leave the smallest mean two significant digits."""
+    smallest = np.nanmin(np.abs(means), initial=1.0)
+    return int(np.clip(1 - math.floor(math.log10(max(smallest, 1e-9))), 2, 4))
+
+
+def as_printed(mean: float, std: float) -> str:
+    """A number of the paper with the decimals it was printed with: two, or as many as it takes."""
+    return "–" if pd.isna(mean) else f"{_decimals(mean)} ± {_decimals(std)}"
+
+
+def _decimals(value: float) -> str:
+    return number(value, max(2, len(f"{value:g}".partition(".")[2])))
+
+
+def _note(tidy: pd.DataFrame, settings: Mapping[str, Any], rule: exclusion.Exclusion) -> str:
+    label = settings["labels"].get(rule.task, rule.task)
+    if rule.void:
+        kept = "The published exclusion rule would leave fewer than half of the sets and is not applied. "
+    else:
+        kept = (
+            f"'kept': the {len(rule.kept)} sets left by the published exclusion rule, which drops those where GAUSS "
+            f"does worst (here number {exclusion.numbers(rule.excluded)}, counted from 1, for every method); the "
+            "paper's numbers are such averages. "
+        )
+    doubtful = tidy.groupby("n").uncertified_references.max()
+    doubt = ", ".join(f"{count} at n = {n}" for n, count in doubtful[doubtful > 0].items())
+    return (
+        f"{label}, N_train = {tidy.n_train.iloc[0]}, {tidy.samples.max()} samples; T in brackets. Mean ± std over "
+        f"{len(rule.sets)} parameter sets. {kept}Where sets diverged (samples not finite) the mean is over the "
+        "others, with their number, and cannot be the best. * marks the smallest mean and every method whose "
+        "paired difference to it is within 2 standard errors over the sets; in the paper's columns it marks the "
+        "paper's bold face. MMD² is the unbiased squared MMD, which the paper prints as MMD."
+        + (f" References without a passing certificate: {doubt}." if doubt else "")
+    )

@@ -1,0 +1,56 @@
+"""The nine benchmark tasks of section 4.2 and its appendices, one file each.
+
+The task `name` lives in `tallsbi/study/tasks/<name>.py` and is the object called `TASK` there. Nothing else has to
+know of it, and nothing is imported before it is asked for, so that a change to one task reruns the jobs of
+that task only, and listing the tasks costs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tallsbi.study.tasks.base import Task
+
+
+def names() -> list[str]:
+    """Every task there is a file for."""
+    modules = pkgutil.iter_modules(__path__)
+    return sorted(
+        module.name for module in modules if not module.ispkg and module.name not in ("base", "toy")
+    )
+
+
+def module_of(name: str) -> str:
+    """Dotted name of the module that holds the task, for code fingerprints."""
+    available = names()
+    if name not in available:
+        close = difflib.get_close_matches(name.lower(), available, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise ValueError(f"Unknown task {name!r}; available: {', '.join(available)}{hint}")
+    return f"{__name__}.{name}"
+
+
+def label_of(name: str) -> str:
+    """The name a task has in figures, read off its source: importing it would load torch."""
+    found = re.search(r'^    label = "(.*)"$', _source(name), re.MULTILINE)
+    return found[1] if found else name
+
+
+def has_uniform_prior(name: str) -> bool:
+    """Whether the task's prior is uniform, read off its source."""
+    return re.search(r"\bUniform\(", _source(name)) is not None
+
+
+def _source(name: str) -> str:
+    return (Path(__path__[0]) / f"{module_of(name).rpartition('.')[2]}.py").read_text(encoding="utf-8")
+
+
+def load(name: str) -> Task:
+    """The task of that name."""
+    return importlib.import_module(module_of(name)).TASK

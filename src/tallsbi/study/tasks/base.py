@@ -1,0 +1,136 @@
+"""What a benchmark task offers (section 4.2 of the paper): prior, simulator, exact likelihood, parameter sets.
+
+theta has m = dim_theta coordinates, one observation x has d = dim_x, and n observations of the same theta
+are independent. Simulators are numpy in float64; likelihoods are JAX functions in float64, to be
+differentiated, compiled and vectorised by whoever samples from the posterior.
+
+The parameters of the study are those of the paper: one stream of torch with seed 42 gives 50,000 draws of
+the prior to train on and then the 25 sets theta* to infer. The noise of the observations is independent
+between the sets and between the observations.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.priors import Prior
+
+TRAINING_DRAWS = 50_000
+PARAMETER_SETS = 25
+_PAPER_SEED = 42
+
+
+class Task(ABC):
+    """A simulator with a prior. A concrete task sets the attributes and fills in the abstract methods."""
+
+    name: str
+    """As in configuration files: the name of the module."""
+    label: str
+    """As in figures."""
+    dim_theta: int
+    dim_x: int
+    parameter_names: tuple[str, ...]
+
+    log_x: bool = False
+    """True where a network sees log x instead of x."""
+
+    normals_before_theta_star: int = 0
+    """How many normal numbers the paper's stream held between the training parameters and theta*."""
+
+    @cached_property
+    @abstractmethod
+    def prior(self) -> Prior:
+        """The prior, in float32; where theta is positive, its latent space is that of log theta."""
+
+    @abstractmethod
+    def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
+        """One observation for each row of theta, in float64.
+
+        The first rows do not depend on how many rows follow: a smaller training set is a prefix of a larger.
+        """
+
+    @abstractmethod
+    def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
+        """log p(x_1, ..., x_n | theta), a JAX function; what depends on theta only is computed once.
+
+        Needs JAX in float64: call `use_float64` first.
+        """
+
+    def closed_form(
+        self, x: Float[np.ndarray, "n d"]
+    ) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m m"]] | None:
+        """Mean and covariance of the posterior where it is Gaussian, None elsewhere."""
+        return None
+
+    @property
+    def parameter_labels(self) -> tuple[str, ...]:
+        """The parameters' names as mathtext, for figures."""
+        return tuple("$\\" + re.sub(r"_(\d+)$", r"_{\1}", name) + "$" for name in self.parameter_names)
+
+    def theta_train(self, count: int = TRAINING_DRAWS) -> Float[np.ndarray, "count m"]:
+        """The first `count` training parameters: a smaller set is a prefix of a larger one."""
+        if not 0 <= count <= TRAINING_DRAWS:
+            raise ValueError(
+                f"{self.name}: {count} training parameters asked for; the paper's stream holds "
+                f"{TRAINING_DRAWS}, give a count between 0 and that."
+            )
+        return self._draw(TRAINING_DRAWS, _paper_generator())[:count].numpy().copy()
+
+    def theta_star(self, count: int = PARAMETER_SETS) -> Float[np.ndarray, "count m"]:
+        """The parameter sets to infer: the paper's 25, continued from the same stream if more are asked for."""
+        generator = _paper_generator()
+        self._draw(TRAINING_DRAWS, generator)
+        torch.randn(self.normals_before_theta_star, generator=generator)
+        # Always blocks of 25: torch's normal generator fills the end of a block differently, so the same
+        # parameters come out only for the same block size.
+        blocks = [self._draw(PARAMETER_SETS, generator) for _ in range(-(-count // PARAMETER_SETS))]
+        return torch.cat([*blocks, torch.empty(0, self.dim_theta)])[:count].numpy().copy()
+
+    def observe(
+        self, theta: Float[np.ndarray, "B m"], n: int, rng_for: Callable[[int], np.random.Generator]
+    ) -> Float[np.ndarray, "B n d"]:
+        """n observations of each parameter set b, all with noise of their own from the stream rng_for(b).
+
+        The first observations do not depend on n.
+        """
+        x = np.empty((len(theta), n, self.dim_x))
+        for b in range(len(theta)):
+            rng = rng_for(b)
+            for i in range(n):
+                x[b, i] = self.simulate(theta[b : b + 1], rng)[0]
+        return x
+
+    def _draw(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
+        """Draws of the prior, bit by bit those of torch.distributions (and so of sbibm) in that state."""
+        return self.prior.sample(count, generator)
+
+
+def use_float64() -> None:
+    """Switches JAX to float64 for the whole process; likelihoods refuse to work in float32."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+
+
+def float64_numpy() -> Any:
+    """`jax.numpy`, after making sure that it computes in float64."""
+    import jax
+
+    if not jax.config.jax_enable_x64:
+        raise RuntimeError(
+            "jax_enable_x64 = False: log-likelihoods need float64; call tallsbi.study.tasks.base.use_float64() first."
+        )
+    return jax.numpy
+
+
+def _paper_generator() -> torch.Generator:
+    return torch.Generator().manual_seed(_PAPER_SEED)

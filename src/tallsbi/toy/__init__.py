@@ -1,1 +1,0 @@
-"""The two toy models of section 4.1: every score and posterior in closed form."""

@@ -1,0 +1,127 @@
+"""The plan of a run: what is read off Snakemake's dry run and its records, and what is made of it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tallsbi.runner import plan
+from tallsbi.runner.costs import CostModel, Rate, adapted
+from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected, stage_of
+from tallsbi.study.tables.cost import make
+
+DRY_RUN = """\
+Building DAG of jobs...
+[Mon Nov 16 14:22:23 2026]
+rule train_network:
+    input: results/smoke/sbibm/sir/simulations.nc
+    output: a/network.safetensors, a/losses.csv
+    log: results/smoke/logs/a.log
+    jobid: 64
+    benchmark: benchmarks/a.tsv
+    reason: Forced execution
+    wildcards: task=sir
+    resources: tmpdir=/tmp, key=train_network, work=370, runtime=11, mem_mb=1500, mem=1.5 GB, mem_mib=1431
+[Mon Nov 16 14:22:23 2026]
+rule time_toy:
+    output: t.csv
+    benchmark: benchmarks/t.tsv
+    threads: 2
+    resources: tmpdir=/tmp, key=time_toy/mixture, work=1000, runtime=11, mem_mb=1500, mem=1.5 GB, mem_mib=1431
+localrule all:
+    input: t.csv
+    resources: tmpdir=/tmp
+rule collect_toy:
+    output: c.csv
+    resources: tmpdir=/tmp
+Job stats:
+job      count
+"""
+JOBS = [
+    PlannedJob("train_network", "train_network", 370, 1, "benchmarks/a.tsv"),
+    PlannedJob("time_toy", "time_toy/mixture", 1000, 2, "benchmarks/t.tsv"),
+    PlannedJob("collect_toy", "collect_toy", 1, 1, None),
+]
+RECORD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks/a.tsv").write_text(RECORD + "40.0\t0:00:40\t300.5\t0\t0\t0\t0\t0\t35.00\t13.95\n")
+    (tmp_path / "benchmarks/t.tsv").write_text(RECORD + "0.4\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n")
+    return tmp_path
+
+
+def test_jobs_are_read_off_the_dry_run():
+    assert list(plan._parse(DRY_RUN)) == JOBS
+
+
+def test_records_give_processor_time_and_memory(root):
+    (_, trained), (_, timed) = finished(JOBS, root)
+    # 13.95 s at the last look, after 15.5 s of 40.
+    assert (trained.key, trained.work, trained.memory) == ("train_network", 370, 300.5)
+    assert trained.seconds == pytest.approx(36)
+    # Over before it was looked at: the clock is all there is.
+    assert (timed.seconds, timed.memory) == (0.4, 0)
+
+
+def test_stages_gather_the_many_figures():
+    assert [stage_of(rule) for rule in ("draw_pf_npse", "make_cost", "collect_toy", "train_network")] == [
+        "draw figures",
+        "make tables",
+        "collect",
+        "train_network",
+    ]
+
+
+def test_projection_adds_up_jobs(root):
+    model = CostModel({"train_network": Rate(6, 10, 300, 1)})
+    table = projected(JOBS, model).set_index("stage")
+    assert table.loc["train_network", "core_hours"] == pytest.approx((6 + 3700) / 3600)
+    assert table.share.sum() == pytest.approx(1)
+    assert table.index[0] == "train_network"
+    assert headline("paper", table.reset_index()) == "paper: 3 jobs, about 1.0 core-hours, longest job 1.0 h"
+    assert measured(finished(JOBS, root)).jobs.sum() == 2
+
+
+def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
+    model = CostModel({"train_network": Rate(0, 36 / 370 / 2, 300, 5)})
+    slower = adapted(model, [record for _, record in finished(JOBS, root)])
+    assert slower.seconds("train_network", 370) == pytest.approx(36)
+    assert slower.rates["time_toy/mixture"].records == 1
+    assert adapted(model, []).rates == model.rates
+
+
+def test_cost_table_shows_measured_beside_projected(root):
+    model = CostModel({"train_network": Rate(6, 10, 300, 1)})
+    costs = pd.concat(
+        [measured(finished(JOBS, root)).assign(run="measured"), projected(JOBS, model).assign(run="paper")],
+        ignore_index=True,
+    )
+    table = make({"costs": costs}, {"run": "smoke"})
+    assert len(table.tidy) == 5
+    shown = table.shown.set_index("stage")
+    assert shown.loc["train network", "core-hours (paper, projected)"] == "1.03"
+    assert shown.loc["train network", "core-hours (smoke)"] == "0.010"
+    assert shown.loc["collect", "jobs (smoke)"] == "–"
+    assert "The scale paper will take about 3 jobs and 1.0 core-hours" in table.note
+    alone = make({"costs": costs[costs.run == "measured"]}, {"run": "smoke"})
+    assert [name for name in alone.shown if "projected" in name] == []
+    assert "will take" not in alone.note
+
+
+def test_a_scale_that_cannot_be_planned_is_left_out(root, monkeypatch):
+    def planned(root, chosen=(), configfile=None):
+        if chosen:
+            raise plan.PlanError("methods.NEW.steps is missing")
+        return JOBS
+
+    monkeypatch.setattr(plan, "planned_jobs", planned)
+    table = plan.cost_table(root, root / "config.json", "published")
+    assert set(table.run) == {"measured"}
+
+
+def test_a_dry_run_that_fails_says_why(tmp_path):
+    with pytest.raises(plan.PlanError, match="Snakefile"):
+        plan.planned_jobs(tmp_path)

@@ -1,0 +1,109 @@
+"""The file of claims: complete, checked, and about data that the workflow makes."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, leaves, read
+from tallsbi.study.claims.views import SOURCES
+
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "workflow/resources/claims.yaml"
+SCHEMA_TEXT = yaml.safe_load((ROOT / SCHEMA).read_text())
+
+
+@pytest.fixture(scope="module")
+def content():
+    return read(FILE, ROOT / SCHEMA)
+
+
+def test_all_52_claims_are_there_in_order(content):
+    assert [claim["id"] for claim in content["claims"]] == [f"C{i:02d}" for i in range(1, 53)]
+    texts = [claim["claim"] for claim in content["claims"]]
+    assert len(set(texts)) == 52
+
+
+def test_every_source_is_made_by_the_workflow_and_handed_to_the_table():
+    rules = "\n".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+    block = re.search(r"CLAIMS_DATA = \{(.*?)\n\}", rules, re.DOTALL)[1]
+    handed = dict(re.findall(r'"(\w+)": f"(\S+)"', block))
+    assert set(handed) == {source for sources, _ in SOURCES.values() for source in sources}
+    collections = "distances|steps|timing"  # of rule collect_toy, by wildcard
+    for name, path in handed.items():
+        made = f'f"{path}"' in rules.replace(block, "")
+        assert made or re.fullmatch(rf"\{{TOY\}}/({collections})\.csv", path), name
+
+
+def test_every_view_is_used(content):
+    used = {leaf["data"] for claim in content["claims"] for leaf in leaves(claim["test"])}
+    assert used == set(SOURCES)
+
+
+def test_claims_of_the_gaussian_toy_and_the_benchmark_have_their_variants(content):
+    for claim in content["claims"]:
+        for leaf in leaves(claim["test"]):
+            if leaf["data"] == "toy" and leaf["where"].get("problem") != "mixture":
+                assert "prior" in claim["variants"], claim["id"]
+            if leaf["data"] in ("benchmark", "either_bounds", "guided", "partial"):
+                assert "sets" in claim["variants"], claim["id"]
+            assert (leaf["data"] == "either_bounds") <= ("bounds" in claim.get("variants", [])), claim["id"]
+
+
+def test_equalities_have_a_margin(content):
+    """The schema has no `equal`; a claim of equality says how far apart equal things may be."""
+    about = [
+        leaf["expect"]["about"]
+        for claim in content["claims"]
+        for leaf in leaves(claim["test"])
+        if isinstance(leaf["expect"], dict) and "about" in leaf["expect"]
+    ]
+    assert len(about) > 5
+    assert max(about) <= 0.5
+
+
+def broken(content, change):
+    edited = copy.deepcopy(content)
+    change(edited)
+    return "\n".join(check(edited, SCHEMA_TEXT))
+
+
+@pytest.mark.parametrize(
+    ("change", "fragments"),
+    [
+        (lambda c: c["claims"][0]["test"].update(kind="compere"), ["C01.test.kind", "compere"]),
+        (lambda c: c["claims"][0]["test"].update(valu="x"), ["C01.test", "valu"]),
+        (lambda c: c["claims"][2]["test"]["of"][0].update(expect="lesss"), ["C03.test.of.0.expect", "lesss"]),
+        (lambda c: c["claims"][0].pop("printed"), ["C01", "printed"]),
+        (lambda c: c["claims"][0]["test"].update(data="toys"), ["C01.test.data", "toys", "timing"]),
+        (
+            lambda c: c["claims"][7].update(variants=["priors"]),
+            ["C08.variants", "priors", "prior, sets, bounds"],
+        ),
+        (lambda c: c["claims"].append(c["claims"][0]), ["C01", "2 times"]),
+        (
+            lambda c: c["claims"][0]["test"].update(where={"n": {"least": 3}}),
+            ["C01.test.where.n", "least"],
+        ),
+        (lambda c: c.update(more=1), ["more"]),
+    ],
+)
+def test_a_mistake_is_named(content, change, fragments):
+    told = broken(content, change)
+    for fragment in fragments:
+        assert fragment in told
+    assert broken(content, lambda c: None) == ""
+
+
+def test_reading_reports_the_file_and_all_mistakes(tmp_path, content):
+    path = tmp_path / "claims.yaml"
+    edited = copy.deepcopy(content)
+    edited["claims"][0]["id"], edited["claims"][1]["section"] = "claim 1", 4
+    path.write_text(yaml.safe_dump(edited))
+    with pytest.raises(ClaimsError, match=r"claims\.yaml: claim 1\.id.*\n.*claims\.yaml: C02\.section"):
+        read(path, ROOT / SCHEMA)
+    path.write_text("claims: [")
+    with pytest.raises(ClaimsError, match="not YAML"):
+        read(path, ROOT / SCHEMA)

@@ -1,0 +1,85 @@
+"""The numbers for the exact claims: laws against draws, counts against what is known, modes of a known posterior."""
+
+import numpy as np
+import pytest
+import torch
+
+from tallsbi.samplers import Noise
+from tallsbi.samplers.ddim import DDIM
+from tallsbi.samplers.det_gef import DetGef
+from tallsbi.study.claims import modes, theory
+
+SETTINGS = {
+    "seed": 1,
+    "switch_over": 0.0,
+    "clip": 3.0,
+    "ddim": {"eta": {"50": 0.2}, "eta_default": 0.5},
+    "methods": {
+        "GAUSS": {"cov_steps": 5},
+        "JAC": {},
+        "LANGEVIN": {"inner_steps": 5, "tau": 0.5},
+        "DET_GEF": {},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return theory.gaussian_problem("anisotropic", 2, 5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("name", "sampler"), [("sum", DetGef(steps=30)), ("GAUSS", DDIM(steps=30, eta=0.5))])
+def test_the_law_is_that_of_the_draws(problem, name, sampler):
+    """20,000 draws: moments to within five standard errors."""
+    tall = theory.tall_scores(problem[0])[name]
+    mean, cov = theory.law(sampler, tall)
+    draws = sampler.run(tall, 20_000, Noise([torch.Generator().manual_seed(0)], torch.float64)).theta
+    error = (cov.diagonal(dim1=-2, dim2=-1) / 20_000).sqrt()
+    assert ((draws.mean(1) - mean).abs() < 5 * error).all()
+    for b in range(len(cov)):
+        assert torch.allclose(torch.cov(draws[b].mT), cov[b], atol=0.08 * cov[b].diagonal().max().item())
+
+
+def test_the_distance_of_gaussians_is_the_closed_form():
+    mean, cov = torch.zeros(1, 2).double(), torch.diag(torch.tensor([4.0, 1.0]).double())[None]
+    assert theory.law_error(mean, cov, mean, cov).item() == pytest.approx(0, abs=1e-7)
+    wider = torch.diag(torch.tensor([9.0, 1.0]).double())[None]
+    assert theory.law_error(mean + 2.0, wider, mean, cov).item() == pytest.approx(np.sqrt((8 + 1) / 5))
+
+
+def test_composed_scores_are_exact_and_the_plain_sum_is_not(problem):
+    errors = {name: [] for name in ("GAUSS", "JAC", "sum")}
+    for row in theory._score_errors(3):
+        errors[row[2]].append(row[-1])
+    assert max(errors["GAUSS"]) < 1e-6
+    assert max(errors["JAC"]) < 1e-6
+    assert min(errors["sum"]) > 0.1
+
+
+def test_the_law_of_the_proposal_converges_and_that_of_det_gef_does_not(problem):
+    """DET_GEF follows the plain sum of scores as the steps get shorter, which is no diffusion's score."""
+    scores, (_, mean, cov) = theory.tall_scores(problem[0]), problem
+    far = {
+        T: theory.law_error(*theory.law(DDIM(steps=T, eta=1.0), scores["GAUSS"]), mean, cov)
+        for T in (50, 400)
+    }
+    assert (far[400] < far[50] / 4).all()
+    stays = theory.law_error(*theory.law(DetGef(steps=400), scores["sum"]), mean, cov)
+    assert (stays > 0.05).all()
+
+
+def test_evaluations_are_counted_as_they_happen():
+    counts = {(row[0], row[2]): row[-1] for row in theory._counts(SETTINGS)}
+    assert {name: counts["evaluations", name] for name in SETTINGS["methods"]} == {
+        "GAUSS": 1.0,
+        "JAC": 1.0,
+        "LANGEVIN": 5.0,
+        "DET_GEF": 1.0,
+    }
+    assert counts["jacobian_entries", "JAC"] == 1.0
+    assert counts["jacobian_entries", "GAUSS"] == 0.0
+
+
+def test_slcp_has_its_four_modes():
+    table = modes.table(["slcp"], 1, 8, SETTINGS)
+    assert table.value.tolist() == [4.0]

@@ -1,0 +1,147 @@
+"""NUTS against the grid where both apply; what happens to sets that fail; thinning."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from tallsbi.study.references import nuts
+from tallsbi.study.references.benchmark import on_grid, reference_posterior
+from tallsbi.study.references.nuts import _groups, certified_draws, thin
+from tallsbi.study.references.record import Record, Request
+from tallsbi.study.tasks import load
+
+SETTINGS = {
+    "chains": 8,
+    "warmup": 150,
+    "draws": 500,
+    "max_rhat": 1.01,
+    "min_ess": 1000,
+    "retries": 1,
+    "target_accept": 0.8,
+}
+
+
+def silent(items, label=None):
+    return items
+
+
+def request(name, n, sets=2, samples=1000, seed=3, **changes):
+    task = load(name)
+    theta = task.theta_star(25)[:sets].astype(float)
+    x = task.observe(theta, n, lambda b: np.random.default_rng([7, b]))
+    return Request(task, x, n, samples, {**SETTINGS, **changes}, seed, 0, silent)
+
+
+def test_nuts_agrees_with_the_grid():
+    """SIR, two sets at n = 3: both marginals and two further directions by Kolmogorov-Smirnov at level 1e-4 each.
+
+    Eight tests of 1000 draws against 4000: false alarms below 1e-3, as the thinned draws are nearly independent.
+    """
+    problem = request("sir", 3)
+    chains = certified_draws(problem)
+    grid = on_grid(request("sir", 3, samples=4000))
+    for (theta, record), (expected, certificate) in zip(chains, grid, strict=True):
+        assert record.passed
+        assert certificate.passed
+        assert record.method == "NUTS"
+        assert record.rhat <= 1.01
+        assert record.ess_bulk > 1000
+        assert record.ess_kept > 600
+        assert record.divergences == 0
+        ours, theirs = np.log(theta), np.log(expected)
+        for direction in ([1, 0], [0, 1], [1, 1], [1, -1]):
+            assert scipy.stats.ks_2samp(ours @ direction, theirs @ direction).pvalue > 1e-4
+
+
+class FakeAttempts:
+    """Sets pass from a given attempt on; every call is noted."""
+
+    def __init__(self, passes_at):
+        self.passes_at, self.calls = passes_at, []
+
+    def __call__(self, problem, group, attempt):
+        self.calls.append((attempt, group))
+        theta = np.full((problem.samples, problem.task.dim_theta), float(attempt))
+        return [(theta, Record("NUTS", attempt >= self.passes_at[b], attempts=attempt + 1)) for b in group]
+
+
+def test_only_failed_sets_are_sampled_anew(monkeypatch, caplog):
+    fake = FakeAttempts([0, 2, 1, 9])
+    monkeypatch.setattr(nuts, "_attempt", fake)
+    output = certified_draws(request("slcp", 1, sets=4, samples=5, retries=2))
+    assert fake.calls == [(0, [0, 1, 2, 3]), (1, [1, 2, 3]), (2, [1, 3])]
+    assert [record.passed for _, record in output] == [True, True, True, False]
+    assert [record.attempts for _, record in output] == [1, 3, 2, 3]
+    assert [theta[0, 0] for theta, _ in output] == [0, 2, 1, 2]
+    assert "sets [3] not certified in attempt 3" in caplog.text
+
+
+def test_too_few_effective_draws_for_the_samples_wanted(monkeypatch):
+    """Chains of 2000 independent draws are enough for 500 samples and not for 1500, whatever `min_ess` says."""
+    draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
+    chains = nuts.Chains(draws, np.zeros(draws.shape[:3], dtype=bool), np.array([0.9]), np.array([7.0]))
+    monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
+    for samples, passes in ((500, True), (1500, False)):
+        problem = request("slcp", 1, sets=1, samples=samples, min_ess=400, max_rhat=1.05, retries=0)
+        ((theta, record),) = certified_draws(problem)
+        assert record.passed == passes
+        assert theta.shape == (samples, 5)
+
+
+def test_divergences_beyond_a_thousandth_do_not_pass(monkeypatch):
+    draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
+    diverging = np.zeros(draws.shape[:3], dtype=bool)
+    diverging[0, 0, :3] = True
+    chains = nuts.Chains(draws, diverging, np.array([0.9]), np.array([7.0]))
+    monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
+    problem = request("slcp", 1, sets=1, samples=100, min_ess=400, max_rhat=1.05, retries=0)
+    ((_, record),) = certified_draws(problem)
+    assert not record.passed
+    assert record.divergences == 3
+
+
+def test_every_set_is_in_a_group_and_groups_are_equally_large():
+    for count in (1, 2, 25, 26, 40, 51, 100):
+        groups = _groups(list(range(count)))
+        assert sorted({b for group in groups for b in group}) == list(range(count))
+        assert len({len(group) for group in groups}) == 1
+        assert len(groups[0]) <= nuts.TOGETHER
+
+
+def test_thinning_takes_equally_many_from_every_chain_evenly_spaced():
+    theta = np.arange(4 * 30.0).reshape(4, 30, 1)
+    kept = thin(theta, 20)
+    assert kept.shape == (4, 5, 1)
+    assert np.all(np.diff(kept[..., 0]) == 6)
+    np.testing.assert_array_equal(thin(theta, 120), theta)
+    with pytest.raises(ValueError, match="raise `chains` or `draws`"):
+        thin(theta, 121)
+
+
+def test_slcp_against_the_shipped_posterior():
+    """sbibm's first observation: ten marginals and the four modes, false alarms below 2e-3 in all.
+
+    Kolmogorov-Smirnov at level 1e-4 against all 10,000 shipped draws, with the absolute values of all parameters as
+    further marginals; the share of each mode within five standard errors of a quarter.
+    """
+    from tallsbi.study.references.agreement import _shipped
+
+    task = load("slcp")
+    x, shipped = _shipped("slcp", 1, task)
+    data = reference_posterior(
+        task,
+        x[None, None],
+        1,
+        1000,
+        {**SETTINGS, "target_accept": 0.95, "draws": 1500, "retries": 1},
+        3,
+        silent,
+    )
+    assert bool(data.passed.all())
+    theta = data.theta.values[0]
+    for transform in (lambda v: v, np.abs):
+        for ours, theirs in zip(transform(theta).T, transform(shipped).T, strict=True):
+            assert scipy.stats.ks_2samp(ours, theirs).pvalue > 1e-4
+    for signs in ([1, 1], [1, -1], [-1, 1], [-1, -1]):
+        share = np.all(np.sign(theta[:, 2:4]) == signs, axis=1).mean()
+        assert abs(share - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 1000)

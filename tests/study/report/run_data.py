@@ -1,0 +1,165 @@
+"""A small finished run, made up: pictures, tables, a ledger, benchmark records, runs that diverged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+from matplotlib.figure import Figure
+
+from tallsbi.runner.config import resolve
+from tallsbi.storage.files import write_csv, write_text
+from tallsbi.study.report.gather import Origin, Sources
+from tallsbi.study.report.page import Page
+from tallsbi.study.report.record import Record
+from tallsbi.study.tables.render import Table, to_latex, to_markdown
+
+ROOT = Path(__file__).parents[3]
+FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d", "my_own_figure")
+ENDED = 1_700_000_000  # 2023-11-14 22:13:20 UTC
+VERDICTS = ("holds", "does not hold", "undecided at this scale")
+CLAIMS = 7
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the run is, and what its page is made from."""
+
+    sources: Sources
+    record: Record
+
+    def gather(self) -> Page:
+        return self.record.gather(self.sources)
+
+
+def make_run(folder: Path, *, ledger: bool = True) -> Run:
+    """Writes the run into `folder`, as results/<run> of a study."""
+    run = folder / "results" / "smoke"
+    distances = _distances(run / "sbibm" / "distances.csv")
+    for index, name in enumerate(FIGURES):
+        _draw(run / "figures" / f"{name}.png", index)
+        write_text("%PDF", run / "figures" / f"{name}.pdf")
+    made = {
+        "toy_gaussian_sw_time": ("toy_sw_time", "Gaussian toy: time and distance", _toy_table()),
+        "metric_summary": ("metric_summary", "Best method per metric", _wide_table()),
+        "reference_certificates": ("reference_certificates", "Certificates", _certificates()),
+    }
+    if ledger:
+        made["claims"] = ("claims", "Claims", Table(claims(), claims(), "All of them."))
+    for name, (_, title, table) in made.items():
+        write_csv(table.tidy, run / "tables" / f"{name}.csv")
+        write_text(to_markdown(table, title), run / "tables" / f"{name}.md")
+        write_text(to_latex(table, title), run / "tables" / f"{name}.tex")
+    _benchmark(run / "benchmarks" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
+    _benchmark(
+        run / "benchmarks" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED
+    )
+    _benchmark(run / "benchmarks" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
+    config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()), ROOT)
+    return Run(
+        Sources(root=ROOT, run=run, page=run / "report" / "index.html"),
+        Record(
+            {name: Origin(f"tallsbi.study.figures.{name}", {"metrics": str(distances)}) for name in FIGURES},
+            {
+                name: Origin(f"tallsbi.study.tables.{module}", {"metrics": str(distances)})
+                for name, (module, _, _) in made.items()
+            },
+            config,
+            {"numpy": "2.0.0"},
+        ),
+    )
+
+
+def claims() -> pd.DataFrame:
+    """A ledger with all verdicts, a missing number, and text that is dangerous in HTML and Markdown."""
+    frame = pd.DataFrame(
+        {
+            "id": [f"C{index:02d}" for index in range(1, CLAIMS + 1)],
+            "section": ["4.1", "4.1", "4.2", "4.2", "4.3", "4.3", "abstract"],
+            "claim": [
+                "GAUSS stays close to the exact posterior p(theta | x) for all n.",
+                "LANGEVIN is slower than GAUSS at the same number of steps.",
+                "C2ST tells <b>every</b> method from the reference & fails.",
+                "JAC needs clipping on SLCP.",
+                "The posterior concentrates around the true parameter as n grows.",
+                "The local test does not reject GAUSS.",
+                "A claim about the whole, with a very long sentence that has to be broken over several lines on a "
+                "narrow screen, as real claims sometimes are, without making the page scroll sideways.",
+            ],
+            "printed": [0.17, 0.45, np.nan, 0.31, 12.0, 0.05, 3.0],
+            "measured": [0.18, 0.62, np.nan, 0.29, 11.0, 0.21, 2.0],
+            "uncertainty": [0.02, 0.1, np.nan, 0.05, 1.0, np.nan, np.nan],
+            "count": [5, 5, 2, 2, 1, 5, 3],
+            "verdict": [VERDICTS[index] for index in (0, 0, 1, 2, 0, 2, 1)],
+            "reading": "The mean over the sets is compared with the printed one.",
+            "test": "two standard errors",
+            "data": ["metrics", "toy_gaussian_sw_time", "", "nowhere.csv", "", "", ""],
+            "variant": ["wide prior", "", "", "", "", "", ""],
+            "headline": True,
+        }
+    )
+    # The first claim has a second row: the same under the other value of a switch.
+    other = frame.iloc[[0]].assign(variant="prior N(0, I)", headline=False, measured=0.9, verdict=VERDICTS[1])
+    return pd.concat([frame, other], ignore_index=True)
+
+
+def _distances(path: Path) -> Path:
+    rows = [
+        {
+            "task": task,
+            "n_train": 100,
+            "n": n,
+            "set": index,
+            "method": method,
+            "steps": 50,
+            "sw": 0.1 * n,
+            "finite_share": 0.4 if (method, task, n) == ("LANGEVIN", "sir", 8) else 1.0,
+            "reference_passed": (task, n, index) != ("slcp", 8, 1),
+        }
+        for task in ("sir", "slcp")
+        for n in (1, 8)
+        for index in (0, 1)
+        for method in ("GAUSS", "LANGEVIN")
+    ]
+    write_csv(pd.DataFrame(rows), path)
+    return path
+
+
+def _toy_table() -> Table:
+    shown = pd.DataFrame(
+        {
+            "method": ["GAUSS", "JAC", "LANGEVIN", "DET_GEF"],
+            "T": [50, 1000, 150, 400],
+            "time (s)": ["0.45 ± 0.01", "12.30 ± 0.20", "3.10 ± 0.10", "1.0e-3 ± 1.0e-4"],
+            "sW": ["0.17 ± 0.02", "0.09 ± 0.01", "diverged", "–"],
+            "paper sW": ["0.17 ± 0.08", "0.10 ± 0.02", "nan", "–"],
+        }
+    )
+    return Table(shown, shown, "Mean ± std over 5 seeds.")
+
+
+def _wide_table() -> Table:
+    shown = pd.DataFrame({f"column {index}": [f"{index}.{row}" for row in range(3)] for index in range(16)})
+    return Table(shown, shown, "Wider than a telephone.")
+
+
+def _certificates() -> Table:
+    shown = pd.DataFrame({"task": ["SIR", "SLCP"], "n": [1, 8], "sets passed": ["2 of 2", "1 of 2"]})
+    return Table(shown, shown, "1 of 4 references did not pass.")
+
+
+def _draw(path: Path, index: int) -> None:
+    figure = Figure(figsize=(3 + index, 2), dpi=150)
+    figure.subplots().plot(np.arange(5), (index + 1) * np.arange(5))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+
+
+def _benchmark(path: Path, *, seconds: float, cpu: str, memory: float, written: float) -> None:
+    header = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
+    write_text(f"{header}\n{seconds}\t0:00:00\t{memory}\t1\t1\t1\t1\t1\t50\t{cpu}\n", path)
+    os.utime(path, (written, written))

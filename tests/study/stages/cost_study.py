@@ -1,0 +1,83 @@
+"""A network without training, an algorithm whose draws are known, and settings of the studies of cost."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from tallsbi import algorithms
+from tallsbi.algorithms.base import Algorithm
+from tallsbi.samplers.base import Health, Samples
+from tallsbi.schedule import BENCHMARK
+from tallsbi.scores.network import Architecture, ScoreNetwork
+from tallsbi.scores.network_file import SavedNetwork
+from tallsbi.scores.normaliser import Normaliser
+from tallsbi.study.stages.data import simulations
+from tallsbi.study.tasks import load
+
+TASK = "gaussian_linear"
+SETTINGS = {
+    "seed": 3,
+    "device": "cpu",
+    "dtype": "float32",
+    "clip": 3.0,
+    "ddim": {"eta": {"50": 0.2}, "eta_default": 0.5},
+    "switch_over": 0.5,
+    "fidelity": {"uniform_bounds_factor": 2.0},
+    "metrics": {"projections": 20, "self_distances": 2},
+}
+PAUSE = 0.02  # seconds per time step of `Known`
+CALLS: list[SimpleNamespace] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known(Algorithm):
+    """Every draw is `value` in the network's space; with a single step the first draw is lost."""
+
+    value: float = 0.0
+
+    @property
+    def score_evaluations(self):
+        return 7 * self.steps
+
+    def sample(self, problem, samples, noise, progress=iter):
+        CALLS.append(SimpleNamespace(steps=self.steps, value=self.value, x=problem.x))
+        time.sleep(PAUSE * self.steps)
+        theta = torch.full((problem.datasets, samples, problem.score.dim), self.value)
+        if self.steps == 1:
+            theta[:, 0] = torch.nan
+        none = torch.zeros(problem.datasets, dtype=torch.int64)
+        never = torch.full((problem.datasets,), torch.nan)
+        return Samples(theta, Health(none, never, none, never))
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Two algorithms that are known only here; the list of their calls."""
+    monkeypatch.setitem(algorithms._REGISTERED, "KNOWN", Known)
+    monkeypatch.setitem(algorithms._REGISTERED, "OTHER", Known)
+    CALLS.clear()
+    return CALLS
+
+
+def network(name=TASK, hidden=(16,)):
+    task, data = load(name), simulations(name, 50, 1)
+    latent = task.prior.to_latent(torch.from_numpy(data.theta.values))
+    normaliser = Normaliser.fit(latent, torch.from_numpy(data.x.values), log_x=task.log_x)
+    architecture = Architecture(task.dim_theta, task.dim_x, hidden)
+    net = ScoreNetwork(architecture, torch.Generator().manual_seed(0))
+    return SavedNetwork(net.requires_grad_(False), normaliser, BENCHMARK, name, torch.zeros(1))
+
+
+def constant_distance(saved, value, draws, projections, directions):
+    """sW of draws that are all equal, from its definition: the one-dimensional W2 is a mean square."""
+    from ot.sliced import get_random_projections
+
+    point = saved.normaliser.latent(torch.full((draws.shape[1],), value).double()).numpy()
+    axes = get_random_projections(draws.shape[1], projections, directions)
+    return np.sqrt(np.square((draws - point) @ axes).mean())
