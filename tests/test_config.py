@@ -160,7 +160,7 @@ toy: {n_obs: [2], noise: [0]}    => 2 problems && toy.table.n_obs = 32 && toy.ta
 ddim: {eta: {50: 1.5}}           => ddim.eta.50 = 1.5 && a number from 0 to 1
 ddim: {eta: {fifty: 1}}          => ddim.eta.fifty: unknown key && must match ^[1-9][0-9]*$
 device: cudda                    => device = 'cudda' && one of cpu, cuda && did you mean `cuda`?
-methods: {JAC: {studies: [toi]}} => methods.JAC.studies[0] = 'toi' && one of toy, sbibm, jrnmm && mean `toy`?
+methods: {JAC: {parts: [toi]}} => methods.JAC.parts[0] = 'toi' && one of toy, sbibm, jrnmm && mean `toy`?
 methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
 methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, JAC_PD, LANGEVIN
 methods: {gauss: {}}             => methods.gauss: unknown key && did you mean `methods.GAUSS`?
@@ -170,8 +170,8 @@ scale: ../protocols/stated       => 1 problem && no such scale
 scale: [smoke]                   => 1 problem && no such scale
 protocol: statd                  => protocol = 'statd' && published, stated && did you mean `stated`?
 {scale: x, seed: -1}             => 2 problems && scale = 'x' && seed = -1
-methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes studies, steps, cov_steps, cov_eta, cov_samples
-methods: {GAUSS: {studies: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
+methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, steps, cov_steps, cov_eta, cov_samples
+methods: {GAUSS: {parts: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
 methods: {GAUSS_PD: {narrowest: 0.9, widest: 0.1}} => methods.GAUSS_PD.narrowest = 0.9 && no more than widest = 0.1
 toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits
 sbibm: {bounds_tasks: [slpc]}    => sbibm.bounds_tasks = ['slpc'] && no task `slpc` && did you mean `slcp`?

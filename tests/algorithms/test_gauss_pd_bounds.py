@@ -8,7 +8,7 @@ from oracles import generator
 
 from tallsbi.algorithms import build
 from tallsbi.algorithms.jac import Jac
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors import Uniform
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network import Architecture, ScoreNetwork
@@ -27,7 +27,7 @@ def posterior():
     theta = PRIOR.sample(500, generator())
     x = torch.randn(500, 3, generator=generator(1))
     saved = SavedNetwork(network, Normaliser.fit(theta, x), BENCHMARK, "none", torch.zeros(1))
-    return TrainedPosterior(saved, PRIOR, bounds_factor=2.0)
+    return NetworkEngine(saved, PRIOR, bounds_factor=2.0)
 
 
 @pytest.mark.parametrize("name", ["GAUSS_PD", "JAC_PD"])

@@ -97,12 +97,12 @@ def clone(target: Path, *, source: Path = REPOSITORY, results_of: Study | None =
 
 
 def digests(study: Study) -> dict[str, str]:
-    """Checksums of all results by path, without logs and benchmarks."""
+    """Checksums of all results by path, without logs and records."""
     results = study.root / "results"
     return {
         path.relative_to(results).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(results.rglob("*"))
-        if path.is_file() and not {"logs", "benchmarks"} & set(path.parts)
+        if path.is_file() and not {"logs", "records"} & set(path.parts)
     }
 
 

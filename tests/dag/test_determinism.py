@@ -39,9 +39,9 @@ JRNMM = "{simulations: 50, epochs: 2, training: {learning_rates: [0.0001]}}"
 METHODS = """
 GAUSS: {steps: 10, cov_samples: 20, cov_steps: 5}
 JAC: {steps: 10}
-LANGEVIN: {studies: [extensions]}
-DET_GEF: {studies: [extensions]}
-TAMED: {studies: [extensions]}
+LANGEVIN: {parts: [beyond]}
+DET_GEF: {parts: [beyond]}
+TAMED: {parts: [beyond]}
 """
 RUN = "results/smoke"
 TARGETS = [

@@ -92,7 +92,7 @@ CHANGES = [
         code(f"{SOURCE}/compose/jac.py"),
         only="/JAC",
         rules=("sample_toy", "sample_toy_steps", "sample_task", "sample_jrnmm", "sample_calibration"),
-        never=("simulate", "train", "reference", "observe", "sample_guided", "sample_sets"),
+        never=("simulate", "train", "reference", "observe", "sample_guidance", "sample_sets"),
     ),
     Change(
         "`compose/gauss.py`",
@@ -177,7 +177,14 @@ CHANGES = [
         "one more size in `sbibm.n_train`, with the simulations there are",
         edit(SCALE, "sbibm", "n_train", to=lambda values: [200, *values]),
         only="n_train~200/",
-        rules=("train_network", "train_guided", "train_sets", "sample_task", "sample_guided", "measure_task"),
+        rules=(
+            "train_network",
+            "train_guidance",
+            "train_sets",
+            "sample_task",
+            "sample_guidance",
+            "measure_task",
+        ),
         never=("simulate", "observe", "reference", "sample_toy", "train_jrnmm"),
     ),
     Change(

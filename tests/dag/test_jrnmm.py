@@ -23,9 +23,9 @@ lc2st: {calibration: 12, permutations: 2, cov_samples: 10, classifiers: 2}
 """
 METHODS = """
 GAUSS: {cov_samples: 20, cov_steps: 5}
-JAC: {studies: [toy]}
-LANGEVIN: {studies: [toy]}
-DET_GEF: {studies: [toy]}
+JAC: {parts: [toy]}
+LANGEVIN: {parts: [toy]}
+DET_GEF: {parts: [toy]}
 """
 CONFIG = ("--config", setting("jrnmm", SIZES), setting("methods", METHODS))
 FOLDER = "results/smoke/jrnmm"

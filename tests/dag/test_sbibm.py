@@ -97,8 +97,8 @@ def test_change_in_a_task_reruns_that_task_only(finished):
 
 def test_extensions_have_a_row_for_each_of_their_cells(finished):
     folder = finished.root / "results/smoke/sbibm"
-    guided = pd.read_csv(folder / "guided.csv")
-    assert len(guided) == 2 * 2  # one task and N_train, two n, two sets
+    guidance = pd.read_csv(folder / "guidance.csv")
+    assert len(guidance) == 2 * 2  # one task and N_train, two n, two sets
     partial = pd.read_csv(folder / "partial.csv")
     assert set(zip(partial.n_max, partial.encoder, strict=True)) == {
         (1, "none"),

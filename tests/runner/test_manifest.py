@@ -19,7 +19,7 @@ FILES = {
     "tables/toy_speedup.md": "| 0.2 |",
     "figures/pf_npse.png": "png",
     "logs/toy/a.log": "now",
-    "benchmarks/a.tsv": "s",
+    "records/a.tsv": "s",
     "sbibm/sir/checkpoints/n_train~400/checkpoint.safetensors": "x",
     "toy/.a.12-0123abcd.nc": "half",
 }

@@ -5,7 +5,7 @@ import torch
 from problems import generator
 
 from tallsbi.algorithms import build
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors import Gaussian
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.schedule import BENCHMARK
@@ -57,7 +57,7 @@ def posterior():
     prior = Gaussian(torch.tensor([1.0, -2.0]), torch.diag(torch.tensor([1.0, 4.0])))
     theta = prior.sample(3000, generator(5))
     x = theta + torch.randn(3000, 2, generator=generator(6))
-    return TrainedPosterior(train(theta, x, SETTINGS, BENCHMARK, seed=1).saved("toy"), prior)
+    return NetworkEngine(train(theta, x, SETTINGS, BENCHMARK, seed=1).saved("toy"), prior)
 
 
 def learned(posterior):
@@ -94,7 +94,7 @@ def test_gauss_with_the_learned_prior_finds_the_tall_posterior(posterior):
 
 def test_network_keeps_its_prior_on_disk(posterior, tmp_path):
     write_network(posterior.saved, tmp_path / "n.safetensors")
-    again = TrainedPosterior(read_network(tmp_path / "n.safetensors"), posterior.prior)
+    again = NetworkEngine(read_network(tmp_path / "n.safetensors"), posterior.prior)
     assert again.knows_prior
 
 
@@ -107,6 +107,6 @@ def test_a_network_without_a_prior_of_its_own_says_so(posterior):
         seed=1,
     )
     with pytest.raises(ValueError, match="drop_context > 0"):
-        TrainedPosterior(plain.saved("toy"), posterior.prior).with_learned_prior(
+        NetworkEngine(plain.saved("toy"), posterior.prior).with_learned_prior(
             DDIM(steps=5, eta=0.5), 10, generator(1)
         )

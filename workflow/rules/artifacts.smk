@@ -55,7 +55,7 @@ FIGURES = {
     },
     "sbibm_pairplots": ({"pairs": f"{SBIBM}/pairs.csv", "truth": f"{SBIBM}/truth.csv"}, SBIBM_SETTINGS),
     **{
-        f"cfg_{metric}": ({**SBIBM_DISTANCES, "cfg": f"{SBIBM}/guided.csv"}, SBIBM_SETTINGS)
+        f"cfg_{metric}": ({**SBIBM_DISTANCES, "cfg": f"{SBIBM}/guidance.csv"}, SBIBM_SETTINGS)
         for metric in ("sw", "mmd", "c2st")
     },
     "pf_npse": ({**SBIBM_DISTANCES, "partial": f"{SBIBM}/partial.csv"}, SBIBM_SETTINGS),
@@ -114,7 +114,7 @@ CLAIMS_DATA = {
     "sbibm_distances": f"{SBIBM}/distances.csv",
     **({"other_bounds": f"{SBIBM}/other_bounds.csv"} if BOUNDS_TASKS else {}),
     "sbibm_losses": f"{SBIBM}/losses.csv",
-    "guided": f"{SBIBM}/guided.csv",
+    "guidance": f"{SBIBM}/guidance.csv",
     "partial": f"{SBIBM}/partial.csv",
     "jrnmm_draws": f"{JRNMM}/draws.csv",
     "jrnmm_lc2st": f"{JRNMM}/lc2st.csv",
@@ -226,7 +226,7 @@ for figure, (data, settings) in FIGURES.items():
         log:
             f"{LOGS}/figures/{figure}.log",
         benchmark:
-            f"{BENCHMARKS}/figures/{figure}.tsv"
+            f"{RECORDS}/figures/{figure}.tsv"
         resources:
             **cost(f"draw_figure/{figure}"),
         params:
@@ -274,7 +274,7 @@ for table, (module, title, data, settings) in TABLES.items():
         log:
             f"{LOGS}/tables/{table}.log",
         benchmark:
-            f"{BENCHMARKS}/tables/{table}.tsv"
+            f"{RECORDS}/tables/{table}.tsv"
         resources:
             **cost(f"make_table/{table}"),
         params:

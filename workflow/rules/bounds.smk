@@ -23,7 +23,7 @@ use rule sample_task as sample_other_bounds with:
     log:
         f"{LOGS}/sbibm/{OTHER_BOUNDS}/samples/{{algorithm}}/sets~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{OTHER_BOUNDS}/samples/{{algorithm}}/sets~{{scatteritem}}.tsv"
+        f"{RECORDS}/sbibm/{OTHER_BOUNDS}/samples/{{algorithm}}/sets~{{scatteritem}}.tsv"
     params:
         code=lambda w: code("sample_task", module_of(w.algorithm), task_module(w.task)),
         config=other_bounds_sampling,
@@ -44,7 +44,7 @@ use rule measure_task as measure_other_bounds with:
     log:
         f"{LOGS}/sbibm/{OTHER_BOUNDS}/distances.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{OTHER_BOUNDS}/distances.tsv"
+        f"{RECORDS}/sbibm/{OTHER_BOUNDS}/distances.tsv"
 
 
 use rule collect_sbibm as collect_other_bounds with:

@@ -15,7 +15,7 @@ rule check_theory:
     log:
         f"{LOGS}/claims/theory.log",
     benchmark:
-        f"{BENCHMARKS}/claims/theory.tsv"
+        f"{RECORDS}/claims/theory.tsv"
     resources:
         **cost("check_theory"),
     params:

@@ -14,7 +14,7 @@ from tallsbi.study.tasks import module_of as task_module
 CFG = load_or_exit(config, ROOT)
 RESULTS = f"results/{run_name(CFG)}"
 LOGS = f"{RESULTS}/logs"
-BENCHMARKS = f"{RESULTS}/benchmarks"
+RECORDS = f"{RESULTS}/records"
 # Threads of a job that measures times with one thread: on one machine all cores, so that nothing runs beside it;
 # on a cluster one, which the scheduler keeps for it. (Inside a cluster job Snakemake counts the node's cores.)
 ALONE = 1 if workflow.remote_exec else workflow._cores or 1
@@ -58,9 +58,9 @@ def versions(*packages):
 def methods_of(study):
     """Settings per method that takes part in a study, without the key that says so."""
     return {
-        name: {key: value for key, value in settings.items() if key != "studies"}
+        name: {key: value for key, value in settings.items() if key != "parts"}
         for name, settings in CFG["methods"].items()
-        if study in settings.get("studies", [study])
+        if study in settings.get("parts", [study])
     }
 
 

@@ -3,7 +3,7 @@
 CFG_CELLS = [(task, n_train) for task in MAIN_TASKS for n_train in N_TRAIN]
 
 
-def guided_training(wildcards):
+def guidance_training(wildcards):
     choice = published_choice(wildcards.task)
     return {
         **common_training(),
@@ -13,60 +13,60 @@ def guided_training(wildcards):
     }
 
 
-rule train_guided:
+rule train_guidance:
     input:
         f"{SBIBM}/{{task}}/simulations.nc",
     output:
-        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/network.safetensors",
-        losses=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/losses.csv",
+        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/network.safetensors",
+        losses=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/losses.csv",
     log:
-        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/training.log",
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/training.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/training.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/training.tsv"
     resources:
-        **cost("train_guided", lambda w: training_rows(guided_training(w), int(w.n_train)), gpu=True),
+        **cost("train_guidance", lambda w: training_rows(guidance_training(w), int(w.n_train)), gpu=True),
     params:
         code=lambda w: code("train_network", task_module(w.task)),
-        config=guided_training,
-        checkpoints=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/checkpoints",
+        config=guidance_training,
+        checkpoints=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/checkpoints",
         versions=versions("numpy", "torch"),
     script:
         "../scripts/train_network.py"
 
 
-rule sample_guided:
+rule sample_guidance:
     input:
-        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/network.safetensors",
+        network=f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/network.safetensors",
         observations=f"{SBIBM}/{{task}}/observations.nc",
     output:
-        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.nc",
+        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/samples/GAUSS/sets~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.log",
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/samples/GAUSS/sets~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/samples/GAUSS/sets~{{scatteritem}}.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/samples/GAUSS/sets~{{scatteritem}}.tsv"
     resources:
-        **cost("sample_guided/{task}", lambda w: sampling_rows("GAUSS", w.task) / SET_BATCHES, gpu=True),
+        **cost("sample_guidance/{task}", lambda w: sampling_rows("GAUSS", w.task) / SET_BATCHES, gpu=True),
     params:
-        code=lambda w: code("sample_guided", module_of("GAUSS"), task_module(w.task)),
+        code=lambda w: code("sample_guidance", module_of("GAUSS"), task_module(w.task)),
         config=lambda w: sbibm_sampling("GAUSS", w.task),
         n_obs=CFG["sbibm"]["n_obs"],
         versions=versions("numpy", "torch"),
     script:
-        "../scripts/sample_guided.py"
+        "../scripts/sample_guidance.py"
 
 
-rule measure_guided:
+rule measure_guidance:
     input:
         references=expand(f"{SBIBM}/{{{{task}}}}/references/n~{{n}}.nc", n=CFG["sbibm"]["n_obs"]),
-        samples=samples_of("{{task}}", "{{n_train}}", "GAUSS", "guided/samples"),
+        samples=samples_of("{{task}}", "{{n_train}}", "GAUSS", "guidance/samples"),
     output:
-        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guided/distances.csv",
+        f"{SBIBM}/{{task}}/n_train~{{n_train}}/guidance/distances.csv",
     log:
-        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guided/distances.log",
+        f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/distances.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/guided/distances.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/guidance/distances.tsv"
     resources:
-        **cost("measure_guided/{task}", comparisons()),
+        **cost("measure_guidance/{task}", comparisons()),
     params:
         code=code("measure_task"),
         config=pick("seed", "metrics.projections", "metrics.c2st_backend"),
@@ -77,13 +77,13 @@ rule measure_guided:
         "../scripts/measure_task.py"
 
 
-rule collect_guided:
+rule collect_guidance:
     input:
-        [f"{SBIBM}/{task}/n_train~{n_train}/guided/distances.csv" for task, n_train in CFG_CELLS],
+        [f"{SBIBM}/{task}/n_train~{n_train}/guidance/distances.csv" for task, n_train in CFG_CELLS],
     output:
-        f"{SBIBM}/guided.csv",
+        f"{SBIBM}/guidance.csv",
     log:
-        f"{LOGS}/sbibm/guided.log",
+        f"{LOGS}/sbibm/guidance.log",
     params:
         code=code("collect"),
         config={},

@@ -99,7 +99,7 @@ rule simulate_jrnmm:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/simulations.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/simulations.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/simulations.tsv"
     resources:
         **cost("simulate_jrnmm", CFG["jrnmm"]["simulations"]),
     params:
@@ -129,7 +129,7 @@ rule calibrate_jrnmm:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/calibration.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/calibration.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/calibration.tsv"
     resources:
         **cost("calibrate_jrnmm", CFG["jrnmm"]["lc2st"]["calibration"] * max(JRNMM_N_OBS)),
     params:
@@ -153,7 +153,7 @@ rule train_jrnmm:
     log:
         f"{LOGS}/{JRNMM_TRAINING}.log",
     benchmark:
-        f"{BENCHMARKS}/{JRNMM_TRAINING}.tsv"
+        f"{RECORDS}/{JRNMM_TRAINING}.tsv"
     resources:
         **cost(
             "train_jrnmm", lambda w: training_rows(jrnmm_training(w), CFG["jrnmm"]["simulations"]), gpu=True
@@ -205,7 +205,7 @@ rule sample_jrnmm:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/samples/{{algorithm}}/numbers~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
     resources:
@@ -228,7 +228,7 @@ rule sample_jrnmm_singly:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/single.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/single.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/single.tsv"
     resources:
         **cost("sample_jrnmm_singly", single_rows, gpu=True),
     params:
@@ -249,7 +249,7 @@ rule sample_calibration:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/calibration/{{algorithm}}/pairs~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
     resources:
@@ -278,7 +278,7 @@ rule test_calibration:
     log:
         f"{LOGS}/jrnmm/{{dim}}d/lc2st/{{algorithm}}/n~{{n}}.log",
     benchmark:
-        f"{BENCHMARKS}/jrnmm/{{dim}}d/lc2st/{{algorithm}}/n~{{n}}.tsv"
+        f"{RECORDS}/jrnmm/{{dim}}d/lc2st/{{algorithm}}/n~{{n}}.tsv"
     wildcard_constraints:
         algorithm=one_of(JRNMM_METHODS),
         n=r"\d+",

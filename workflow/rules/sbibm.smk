@@ -109,7 +109,7 @@ rule simulate_task:
     log:
         f"{LOGS}/sbibm/{{task}}/simulations.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/simulations.tsv"
+        f"{RECORDS}/sbibm/{{task}}/simulations.tsv"
     resources:
         **cost("simulate_task/{task}", CFG["sbibm"]["simulations"] / 100),
     params:
@@ -126,7 +126,7 @@ rule observe_task:
     log:
         f"{LOGS}/sbibm/{{task}}/observations.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/observations.tsv"
+        f"{RECORDS}/sbibm/{{task}}/observations.tsv"
     resources:
         **cost("observe_task/{task}", CFG["sbibm"]["sets"] * CFG["sbibm"]["observations"]),
     params:
@@ -145,7 +145,7 @@ rule reference_task:
     log:
         f"{LOGS}/sbibm/{{task}}/references.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/references.tsv"
+        f"{RECORDS}/sbibm/{{task}}/references.tsv"
     resources:
         **cost("reference_task/{task}", reference_draws()),
     params:
@@ -166,7 +166,7 @@ rule train_network:
     log:
         f"{LOGS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.tsv"
+        f"{RECORDS}/sbibm/{{task}}/training/n_train~{{n_train}}/bs~{{batch_size}}-lr~{{learning_rate}}.tsv"
     resources:
         **cost("train_network", lambda w: training_rows(training_settings(w), int(w.n_train)), gpu=True),
     params:
@@ -212,7 +212,7 @@ rule sample_task:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/samples/{{algorithm}}/sets~{{scatteritem}}.tsv"
     wildcard_constraints:
         algorithm=one_of(SBIBM_METHODS),
     resources:
@@ -239,7 +239,7 @@ rule measure_task:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/distances.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/distances.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/distances.tsv"
     resources:
         **cost("measure_task/{task}", len(SBIBM_RUNS) * comparisons()),
     params:

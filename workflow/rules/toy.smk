@@ -89,7 +89,7 @@ rule reference_toy:
     log:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/reference.log",
     benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/reference.tsv"
+        f"{RECORDS}/toy/{{problem}}/m~{{m}}/reference.tsv"
     resources:
         **cost("reference_toy/{problem}", CFG["toy"]["seeds"] * sum(CFG["toy"]["n_obs"]) * toy_chain()),
     params:
@@ -106,7 +106,7 @@ rule sample_toy:
     log:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.log",
     benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.tsv"
+        f"{RECORDS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/samples/{{method}}.tsv"
     resources:
         **cost(
             "sample_toy/{method}",
@@ -128,7 +128,7 @@ rule sample_toy_steps:
     log:
         f"{LOGS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.log",
     benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
+        f"{RECORDS}/toy/{{problem}}/steps/T~{{steps}}/{{method}}.tsv"
     resources:
         **cost("sample_toy_steps/{method}", toy_step_rows, gpu=True),
     params:
@@ -153,7 +153,7 @@ rule measure_toy:
     log:
         f"{LOGS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.log",
     benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.tsv"
+        f"{RECORDS}/toy/{{problem}}/m~{{m}}/noise~{{noise}}/distances.tsv"
     resources:
         **cost("measure_toy", len(CFG["toy"]["n_obs"]) * TOY_DISTANCES_DONE),
     params:
@@ -174,7 +174,7 @@ rule measure_toy_steps:
     log:
         f"{LOGS}/toy/{{problem}}/steps/distances.log",
     benchmark:
-        f"{BENCHMARKS}/toy/{{problem}}/steps/distances.tsv"
+        f"{RECORDS}/toy/{{problem}}/steps/distances.tsv"
     resources:
         **cost("measure_toy_steps", len(CFG["toy"]["steps"]) * TOY_DISTANCES_DONE),
     params:
@@ -192,7 +192,7 @@ rule time_toy:
     log:
         f"{LOGS}/toy/timing/{{problem}}/m~{{m}}.log",
     benchmark:
-        f"{BENCHMARKS}/toy/timing/{{problem}}/m~{{m}}.tsv"
+        f"{RECORDS}/toy/timing/{{problem}}/m~{{m}}.tsv"
     threads: ALONE
     resources:
         **cost("time_toy/{problem}", timing_rows, gpu=True),
@@ -214,7 +214,7 @@ rule illustrate_pedagogical:
     log:
         f"{LOGS}/toy/pedagogical.log",
     benchmark:
-        f"{BENCHMARKS}/toy/pedagogical.tsv"
+        f"{RECORDS}/toy/pedagogical.tsv"
     resources:
         **cost("illustrate_pedagogical"),
     params:

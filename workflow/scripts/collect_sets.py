@@ -5,7 +5,7 @@ from tallsbi.runner.job import start
 job = start(snakemake)  # noqa: F821
 
 from tallsbi.storage.files import read_csv  # noqa: E402
-from tallsbi.study.stages.set_distances import partial_table  # noqa: E402
+from tallsbi.study.stages.partial_distances import partial_table  # noqa: E402
 
 paths = snakemake.input  # noqa: F821
 plain, sets = ([read_csv(path) for path in paths.get(name, [])] for name in ("plain", "sets"))

@@ -5,7 +5,7 @@ from tallsbi.runner.job import start
 job = start(snakemake)  # noqa: F821
 
 from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.set_distances import set_distances  # noqa: E402
+from tallsbi.study.stages.partial_distances import set_distances  # noqa: E402
 
 paths = snakemake.input  # noqa: F821
 runs = [read_dataset(path) for path in paths.samples]

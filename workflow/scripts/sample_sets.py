@@ -6,12 +6,12 @@ job = start(snakemake)  # noqa: F821
 
 from functools import partial  # noqa: E402
 
-from tallsbi.scores.set_network import read_set_network  # noqa: E402
+from tallsbi.scores.group_network import read_group_network  # noqa: E402
 from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.sets import sample_sets  # noqa: E402
+from tallsbi.study.stages.partial import sample_sets  # noqa: E402
 
 paths, params = snakemake.input, snakemake.params  # noqa: F821
-saved, encoding = read_set_network(paths.network)
+saved, encoding = read_group_network(paths.network)
 observations = read_dataset(paths.observations)
 for method in partial(job.progress, label="methods")(params.methods):
     settings = {**job.settings, "method": job.settings["methods"][method]}

@@ -8,11 +8,11 @@ from functools import partial  # noqa: E402
 
 import torch  # noqa: E402
 
-from tallsbi.scores.sets import SetEncoding  # noqa: E402
+from tallsbi.scores.groups import GroupEncoding  # noqa: E402
 from tallsbi.storage.files import read_dataset  # noqa: E402
 from tallsbi.study.tasks import load  # noqa: E402
+from tallsbi.training.groups import train_on_groups  # noqa: E402
 from tallsbi.training.produce import train_and_write  # noqa: E402
-from tallsbi.training.sets import train_on_sets  # noqa: E402
 
 wildcards = snakemake.wildcards  # noqa: F821
 task, n_train, n_max = load(wildcards.task), int(wildcards.n_train), int(wildcards.n_max)
@@ -24,5 +24,5 @@ train_and_write(
     name=wildcards.task,
     stream=("sbibm", wildcards.task, n_train, "sets", wildcards.encoder, n_max),
     checkpoints=snakemake.params.checkpoints,  # noqa: F821
-    fit=partial(train_on_sets, encoding=SetEncoding(wildcards.encoder, n_max, task.log_x)),
+    fit=partial(train_on_groups, encoding=GroupEncoding(wildcards.encoder, n_max, task.log_x)),
 )

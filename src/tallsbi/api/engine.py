@@ -32,7 +32,7 @@ def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedPosterior:
+class NetworkEngine:
     """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
 
     `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
@@ -47,7 +47,7 @@ class TrainedPosterior:
     learned_covariance: Float[Tensor, "m m"] | None = None
 
     @classmethod
-    def configured(cls, saved: SavedNetwork, prior: Prior, settings: Mapping[str, Any]) -> TrainedPosterior:
+    def configured(cls, saved: SavedNetwork, prior: Prior, settings: Mapping[str, Any]) -> NetworkEngine:
         """From the settings of a job: `fidelity.uniform_bounds_factor`, `dtype` and `device`."""
         return cls(
             saved,
@@ -62,9 +62,7 @@ class TrainedPosterior:
         """Whether the network was also trained without context (`TrainingSettings.drop_context`)."""
         return self.saved.network.architecture.x_dim == len(self.saved.normaliser.x_mean) + 1
 
-    def with_learned_prior(
-        self, runner: Sampler, samples: int, generator: torch.Generator
-    ) -> TrainedPosterior:
+    def with_learned_prior(self, runner: Sampler, samples: int, generator: torch.Generator) -> NetworkEngine:
         """The same with the prior the network has learned; its covariance is that of samples of `runner`."""
         if not self.knows_prior:
             raise ValueError(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tallsbi
 from tallsbi.api import priors
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.inputs import TrainingRange
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
@@ -21,7 +21,7 @@ NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"
 
 
-def save(folder: str | Path, posterior: TrainedPosterior, known: TrainingRange | None) -> None:
+def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | None) -> None:
     folder = Path(folder)
     if folder.is_file():
         raise FileExistsError(f"{folder} is a file; give the name of a folder.")
@@ -37,7 +37,7 @@ def save(folder: str | Path, posterior: TrainedPosterior, known: TrainingRange |
     write_tensors({} if known is None else known.tensors(), header, folder / POSTERIOR)
 
 
-def load(folder: str | Path) -> tuple[TrainedPosterior, TrainingRange | None]:
+def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
     folder = Path(folder)
     missing = [name for name in (POSTERIOR, NETWORK) if not (folder / name).is_file()]
     if missing:
@@ -55,7 +55,7 @@ def load(folder: str | Path) -> tuple[TrainedPosterior, TrainingRange | None]:
         known = None
         if header["farthest"] is not None:
             known = TrainingRange.restored(tensors, float(header["farthest"]))
-        return TrainedPosterior(read_network(folder / NETWORK), prior), known
+        return NetworkEngine(read_network(folder / NETWORK), prior), known
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error

@@ -15,7 +15,7 @@ from torch import Tensor
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import failures, files, inputs
 from tallsbi.api.diagnosis import FEWEST, Diagnosis, calibration, local_calibration
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.inputs import METHOD, TrainingRange
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiPosterior, unpacked
@@ -125,7 +125,7 @@ class TallPosterior:
             checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
             progress=_bar("training") if progress else iter,
         )
-        engine = TrainedPosterior(trained.saved("api"), own)
+        engine = NetworkEngine(trained.saved("api"), own)
         known = TrainingRange.of(x.double().log() if log_x else x)
         return cls(engine, x.shape[1], known, trained.losses)
 
@@ -267,7 +267,7 @@ class TallPosterior:
 
     def save(self, folder: str | Path) -> None:
         """Writes the network, its prior and all it takes to use them into a folder: safetensors and JSON."""
-        if not isinstance(self.engine, TrainedPosterior):
+        if not isinstance(self.engine, NetworkEngine):
             raise TypeError(
                 "a posterior made by from_sbi has no file of its own, since sbi's networks can be any module; save "
                 "the estimator the way sbi does and call from_sbi again."
@@ -302,7 +302,7 @@ class TallPosterior:
         return theta
 
     def _check_range(self, x: Float[Tensor, "B n d"]) -> None:
-        if isinstance(self.engine, TrainedPosterior) and self.engine.saved.normaliser.log_x:
+        if isinstance(self.engine, NetworkEngine) and self.engine.saved.normaliser.log_x:
             if not bool((x > 0).all()):
                 dataset, observation, coordinate = (int(i) for i in (x <= 0).nonzero()[0])
                 raise ValueError(

@@ -6,7 +6,7 @@
 compared with it and ends with code 1 if anything is; `verify` checks if there is a manifest, else writes one.
 
 The study gives the same bytes on any number of cores and in any order of jobs, except where it measures times:
-those files, listed in `TIMED`, and what is made from them, must be there but are not compared. Logs, benchmarks
+those files, listed in `TIMED`, and what is made from them, must be there but are not compared. Logs, records
 and checkpoints are no results.
 """
 
@@ -42,7 +42,7 @@ TIMED = (
     "tables/claims.*",
     "report/*",
 )
-_NO_RESULTS = {"logs", "benchmarks", "checkpoints", "snakemake-report.zip"}
+_NO_RESULTS = {"logs", "records", "checkpoints", "snakemake-report.zip"}
 
 
 @dataclass(frozen=True)

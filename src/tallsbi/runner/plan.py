@@ -139,7 +139,7 @@ def measured(done: Sequence[tuple[PlannedJob, Record]]) -> pd.DataFrame:
 
 def recorded_runs(root: Path) -> list[str]:
     """The scales with a run under `results/` that has records."""
-    return [scale for scale in SCALES if (root / "results" / scale / "benchmarks").is_dir()]
+    return [scale for scale in SCALES if (root / "results" / scale / "records").is_dir()]
 
 
 def local_records(root: Path) -> list[Record]:

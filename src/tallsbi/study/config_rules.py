@@ -46,7 +46,7 @@ class Layers:
 
 # Set by `ddim.eta` and `fidelity.uniform_switch` for all methods alike.
 _COMMON = {"eta", "switch_over"}
-# Figures and rules of these studies are about GAUSS.
+# Figures and rules of these parts are about GAUSS.
 _ABOUT_GAUSS = ("toy", "sbibm", "jrnmm")
 
 
@@ -61,7 +61,7 @@ class Rules:
     def problems(self, known_methods: Collection[str]) -> list[str]:
         rules = [
             self.methods(sorted(name.upper() for name in known_methods)),
-            self.studies(),
+            self.parts(),
             self.toy(),
             self.listings(),
             self.tasks(),
@@ -97,7 +97,7 @@ class Rules:
                     + did_you_mean(close(name, known))
                 )
             elif name in with_source() and isinstance(settings, dict):
-                takes = ["studies", *(key for key in settings_of(name) if key not in _COMMON)]
+                takes = ["parts", *(key for key in settings_of(name) if key not in _COMMON)]
                 for key in (key for key in settings if key not in takes):
                     yield (
                         f"{self.found('methods', name, key)}: {name} has no such setting; it takes {', '.join(takes)}"
@@ -106,7 +106,7 @@ class Rules:
                 if is_number(low) and is_number(high) and low > high:
                     yield f"{self.found('methods', name, 'narrowest')}: no more than widest = {high}"
 
-    def studies(self) -> Iterator[str]:
+    def parts(self) -> Iterator[str]:
         """Studies that cannot do without GAUSS, and lists of methods none of which takes part."""
         methods = _mapping(self.at("methods"))
         if not methods or any(not isinstance(settings, dict) for settings in methods.values()):
@@ -115,13 +115,13 @@ class Rules:
         if lacking:
             yield (
                 f"methods.GAUSS: must take part in {', '.join(lacking)}, whose figures are about it; leave its line in "
-                "config.yaml, with these in its `studies` if it has that key"
+                "config.yaml, with these in its `parts` if it has that key"
             )
-        for study, path in (("sbibm", ("partial", "methods")), ("extensions", ("many", "methods"))):
+        for study, path in (("sbibm", ("partial", "methods")), ("beyond", ("many", "methods"))):
             listed = self.list_at("sbibm", *path)
             if listed and not any(study in _takes_part(methods.get(str(name)), study) for name in listed):
                 yield (
-                    f"{self.found('sbibm', *path)}: none of these takes part in {study}; see methods.<NAME>.studies"
+                    f"{self.found('sbibm', *path)}: none of these takes part in {study}; see methods.<NAME>.parts"
                 )
 
     # Names and grids
@@ -238,11 +238,11 @@ class Rules:
 
 
 def _takes_part(settings: Any, study: str) -> list[str]:
-    """The studies of a method: all, unless it says which."""
+    """The parts of a method: all, unless it says which."""
     if not isinstance(settings, dict):
         return []
-    studies = settings.get("studies", [study])
-    return studies if isinstance(studies, list) else []
+    parts = settings.get("parts", [study])
+    return parts if isinstance(parts, list) else []
 
 
 def _mapping(value: Any) -> dict:

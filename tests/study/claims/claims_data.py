@@ -195,10 +195,10 @@ def theory():
 def run(sets=25, seeds=5, samples=500):
     """All files of a run by the names of `tallsbi.study.claims.views`."""
     distances = benchmark(sets=sets)
-    guided = distances[distances.task.isin(MAIN) & (distances.method == "GAUSS")]
+    guidance = distances[distances.task.isin(MAIN) & (distances.method == "GAUSS")]
     rng = np.random.default_rng(7)
-    noise = np.exp(0.02 * rng.normal(size=len(guided)))
-    guided = guided.assign(sw=guided.sw * noise * np.where(guided.task == "slcp", 2.0, 1.0))
+    noise = np.exp(0.02 * rng.normal(size=len(guidance)))
+    guidance = guidance.assign(sw=guidance.sw * noise * np.where(guidance.task == "slcp", 2.0, 1.0))
     other = distances[(distances.task == "slcp") & (distances.n_train == distances.n_train.max())]
     other = other.assign(sw=other.sw * np.where(other.method == "GAUSS", 200.0, 1.0))
     cell = toy(noises=(0.01,), n_obs=(32,), dims=(10,), steps=(50, 150, 400, 1000), seeds=seeds)
@@ -211,7 +211,7 @@ def run(sets=25, seeds=5, samples=500):
         "sbibm_distances": distances,
         "other_bounds": other,
         "sbibm_losses": losses(),
-        "guided": guided,
+        "guidance": guidance,
         "partial": partial(distances),
         "jrnmm_draws": draws(count=samples),
         "jrnmm_lc2st": lc2st(),

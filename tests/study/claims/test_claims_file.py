@@ -47,7 +47,7 @@ def test_claims_of_the_gaussian_toy_and_the_benchmark_have_their_variants(conten
         for leaf in leaves(claim["test"]):
             if leaf["data"] == "toy" and leaf["where"].get("problem") != "mixture":
                 assert "prior" in claim["variants"], claim["id"]
-            if leaf["data"] in ("benchmark", "either_bounds", "guided", "partial"):
+            if leaf["data"] in ("benchmark", "either_bounds", "guidance", "partial"):
                 assert "sets" in claim["variants"], claim["id"]
             assert (leaf["data"] == "either_bounds") <= ("bounds" in claim.get("variants", [])), claim["id"]
 

@@ -54,11 +54,9 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
         write_csv(table.tidy, run / "tables" / f"{name}.csv")
         write_text(to_markdown(table, title), run / "tables" / f"{name}.md")
         write_text(to_latex(table, title), run / "tables" / f"{name}.tex")
-    _benchmark(run / "benchmarks" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
-    _benchmark(
-        run / "benchmarks" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED
-    )
-    _benchmark(run / "benchmarks" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
+    _benchmark(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
+    _benchmark(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
+    _benchmark(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
     config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()), ROOT)
     return Run(
         Sources(root=ROOT, run=run, page=run / "report" / "index.html"),

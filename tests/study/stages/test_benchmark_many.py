@@ -8,7 +8,7 @@ import torch
 from cost_study import PAUSE, SETTINGS, TASK, constant_distance, known, network  # noqa: F401
 
 from tallsbi import algorithms
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import integer_seed
 from tallsbi.study.stages import costs, data, many, many_data
 from tallsbi.study.tasks import load
@@ -104,7 +104,7 @@ def test_memory_does_not_grow_with_the_observations(measured, method):
     if not measured:
         pytest.skip("this system does not tell the peak")
     observed = many_data.observations(TASK, 1, 1000, 1).x.values[0]
-    posterior = TrainedPosterior(network(hidden=(256, 256)), load(TASK).prior)
+    posterior = NetworkEngine(network(hidden=(256, 256)), load(TASK).prior)
     own = {"GAUSS_PD": {"cov_steps": 1, "cov_samples": 30}, "LANGEVIN": {"inner_steps": 1}}
     algorithm = algorithms.build(method, {"steps": 2, **own.get(method, {})})
 

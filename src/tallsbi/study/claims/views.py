@@ -78,9 +78,11 @@ def _either_bounds(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _guided(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _guidance(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     """The benchmark, with the runs that learn the prior's score as a method of their own."""
-    frame = pd.concat([frames["sbibm_distances"], frames["guided"].assign(method=GUIDED)], ignore_index=True)
+    frame = pd.concat(
+        [frames["sbibm_distances"], frames["guidance"].assign(method=GUIDED)], ignore_index=True
+    )
     return _infinite(_kept(frame, settings), ["sw", "mmd", "c2st"])
 
 
@@ -156,7 +158,7 @@ SOURCES: dict[str, tuple[tuple[str, ...], View]] = {
     "pedagogical": (("pedagogical",), _pedagogical),
     "benchmark": (("sbibm_distances",), _benchmark),
     "either_bounds": (("sbibm_distances", "other_bounds"), _either_bounds),
-    "guided": (("sbibm_distances", "guided"), _guided),
+    "guidance": (("sbibm_distances", "guidance"), _guidance),
     "partial": (("sbibm_distances", "partial"), _partial),
     "training": (("sbibm_losses",), _training("sbibm_losses")),
     "learning_rates": (("jrnmm_losses",), _learning_rates),

@@ -80,7 +80,7 @@ def gather(
     versions: Mapping[str, str],
 ) -> Page:
     """Everything the page shows."""
-    jobs = records.read_records(sources.run / "benchmarks")
+    jobs = records.read_records(sources.run / "records")
     tidy = _tidy(sources, [*figures.values(), *tables.values()])
     items = _Items.read(sources.root)
     shown = {name: _table(sources, items, name, tables[name]) for name in tables if name != LEDGER}

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float
 
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.metrics.sliced import baseline, sliced_wasserstein
 from tallsbi.random import integer_seed, numpy_generator
 
@@ -41,7 +41,7 @@ class Run:
 
 
 def solve(
-    posterior: TrainedPosterior,
+    posterior: NetworkEngine,
     algorithm: Algorithm,
     x: Float[np.ndarray, "n d"],
     samples: int,

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from tallsbi.algorithms import configured
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Samples
 from tallsbi.scores.network_file import SavedNetwork
@@ -86,7 +86,7 @@ def calibration_draws(
 def _start(method: str, saved: SavedNetwork, data: xr.Dataset, settings: Mapping[str, Any]) -> tuple:
     dim = data.sizes["parameter"]
     algorithm = configured(method, settings["method"], settings)
-    posterior = TrainedPosterior.configured(saved, prior(dim, settings["bounds"]), settings)
+    posterior = NetworkEngine.configured(saved, prior(dim, settings["bounds"]), settings)
     return posterior, algorithm, dim
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tallsbi.algorithms import configured
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import torch_generator
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.stages.costs import check_sizes, distance, peak_growth, self_distance, solve
@@ -44,7 +44,7 @@ def many_table(
     plan, seed, metrics = settings["many"], settings["seed"], settings["metrics"]
     x, samples = observed["x"].values, plan["samples"]
     check_sizes("many", plan, x.shape[0], x.shape[1])
-    posterior = TrainedPosterior.configured(saved, load(name).prior, settings)
+    posterior = NetworkEngine.configured(saved, load(name).prior, settings)
 
     def algorithm(method: str, most: int) -> Any:
         chosen = settings["methods"][method]

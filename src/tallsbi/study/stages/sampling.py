@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from tallsbi.algorithms import configured
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import torch_generator
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.scores.network_file import SavedNetwork
@@ -39,7 +39,7 @@ def sample_task(
     task, seed, samples = load(name), settings["seed"], settings["sbibm"]["samples"]
     sets, x = observations["set"].values, torch.from_numpy(observations["x"].values)
     device = settings["device"]
-    posterior = TrainedPosterior.configured(saved, task.prior, settings)
+    posterior = NetworkEngine.configured(saved, task.prior, settings)
     algorithm = configured(method, settings["method"], settings)
     if learned_prior:
         runner = DDIM(steps=algorithm.cov_steps, eta=algorithm.cov_eta)

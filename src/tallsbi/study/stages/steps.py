@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from tallsbi.algorithms import configured
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import numpy_generator, torch_generator
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.stages.costs import check_sizes, distance, self_distance, solve
@@ -43,7 +43,7 @@ def steps_table(
     plan, seed, metrics = settings["steps"], settings["seed"], settings["metrics"]
     x, samples = observations["x"].values, plan["samples"]
     check_sizes("steps", plan, x.shape[0], x.shape[1])
-    posterior = TrainedPosterior.configured(saved, load(name).prior, settings)
+    posterior = NetworkEngine.configured(saved, load(name).prior, settings)
 
     sets = observations["set"].values[: plan["sets"]].tolist()
     truths = {

@@ -49,7 +49,7 @@ rule simulate_sets:
     log:
         f"{LOGS}/sbibm/{{task}}/sets.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/sets.tsv"
+        f"{RECORDS}/sbibm/{{task}}/sets.tsv"
     resources:
         **cost("simulate_sets/{task}", max(N_TRAIN) * max(PARTIAL["n_max"]) / 100),
     params:
@@ -69,7 +69,7 @@ rule train_sets:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/training.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/training.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/training.tsv"
     resources:
         **cost("train_sets/{encoder}", set_training_rows, gpu=True),
     params:
@@ -90,7 +90,7 @@ rule sample_sets:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/samples.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/samples.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/sets/n_max~{{n_max}}-{{encoder}}/samples.tsv"
     resources:
         **cost("sample_sets/{encoder}/{task}", set_sampling_rows, gpu=True),
     params:
@@ -119,7 +119,7 @@ rule measure_sets:
     log:
         f"{LOGS}/sbibm/{{task}}/n_train~{{n_train}}/sets/distances.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/n_train~{{n_train}}/sets/distances.tsv"
+        f"{RECORDS}/sbibm/{{task}}/n_train~{{n_train}}/sets/distances.tsv"
     resources:
         **cost(
             "measure_sets/{task}",

@@ -14,20 +14,20 @@ from tallsbi.priors import Gaussian
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.scores.group_network import GroupArchitecture, GroupNetwork
+from tallsbi.scores.groups import GroupEncoding, block_sizes
 from tallsbi.scores.network_eval import NetworkScore
-from tallsbi.scores.set_network import SetArchitecture, SetNetwork
-from tallsbi.scores.sets import SetEncoding, block_sizes
 
 
 def test_mean_is_that_of_the_members_with_the_size_beside_it():
     x = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]], [[5.0, 6.0], [90.0, 90.0], [90.0, 90.0]]])
-    rows = SetEncoding("mean", 3).rows(x, torch.tensor([2, 1]))
+    rows = GroupEncoding("mean", 3).rows(x, torch.tensor([2, 1]))
     assert rows.tolist() == [[2, 3, 0, 1, 0], [5, 6, 1, 0, 0]]
 
 
 def test_deep_set_has_every_member_and_zeros_in_empty_places():
     x = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]])
-    rows = SetEncoding("deep_set", 3).rows(x, torch.tensor([2]))
+    rows = GroupEncoding("deep_set", 3).rows(x, torch.tensor([2]))
     assert rows.tolist() == [[1, 2, 3, 4, 0, 0, 0, 1, 0]]
 
 
@@ -36,10 +36,10 @@ def test_logarithms_are_taken_member_by_member(kind):
     x = torch.rand(4, 3, 2, generator=generator(1), dtype=torch.float64) + 0.1
     sizes = torch.tensor([1, 2, 3, 3])
     torch.testing.assert_close(
-        SetEncoding(kind, 3, log_x=True).rows(x, sizes), SetEncoding(kind, 3).rows(x.log(), sizes)
+        GroupEncoding(kind, 3, log_x=True).rows(x, sizes), GroupEncoding(kind, 3).rows(x.log(), sizes)
     )
     with pytest.raises(ValueError, match="only positive"):
-        SetEncoding(kind, 3, log_x=True).rows(-x, sizes)
+        GroupEncoding(kind, 3, log_x=True).rows(-x, sizes)
 
 
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
@@ -48,7 +48,7 @@ def test_nothing_in_an_empty_place_is_read(kind, log_x):
     x = torch.rand(3, 4, 2, generator=generator(1)) + 0.1
     other = x.clone()
     other[0, 1:], other[1, 3:] = torch.nan, -7.0
-    encoding, sizes = SetEncoding(kind, 4, log_x), torch.tensor([1, 3, 4])
+    encoding, sizes = GroupEncoding(kind, 4, log_x), torch.tensor([1, 3, 4])
     assert torch.equal(encoding.rows(x, sizes), encoding.rows(other, sizes))
 
 
@@ -59,7 +59,7 @@ def test_nothing_in_an_empty_place_is_read(kind, log_x):
 def test_blocks_are_consecutive_and_the_last_one_takes_the_remainder(n, n_max, sizes):
     assert block_sizes(n, n_max).tolist() == sizes
     x = torch.randn(2, n, 3, generator=generator(n), dtype=torch.float64)
-    rows = SetEncoding("mean", n_max).blocks(x)
+    rows = GroupEncoding("mean", n_max).blocks(x)
     assert rows.shape == (2, len(sizes), 3 + n_max)
     starts = np.cumsum([0, *sizes])
     for b, (start, stop) in enumerate(pairwise(starts)):
@@ -69,21 +69,21 @@ def test_blocks_are_consecutive_and_the_last_one_takes_the_remainder(n, n_max, s
 
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match=r"'median'.*mean, deep_set"):
-        SetEncoding("median", 3)
+        GroupEncoding("median", 3)
     with pytest.raises(ValueError, match="n_max = 0"):
-        SetEncoding("mean", 0)
+        GroupEncoding("mean", 0)
     with pytest.raises(ValueError, match="between 1 and 4"):
-        SetEncoding("mean", 3).rows(torch.ones(2, 3, 1), torch.tensor([1, 4]))
+        GroupEncoding("mean", 3).rows(torch.ones(2, 3, 1), torch.tensor([1, 4]))
     with pytest.raises(ValueError, match="2 places"):
-        SetEncoding("mean", 3).rows(torch.ones(2, 2, 1), torch.tensor([1, 1]))
+        GroupEncoding("mean", 3).rows(torch.ones(2, 2, 1), torch.tensor([1, 1]))
     with pytest.raises(ValueError, match="n = 0"):
         block_sizes(0, 3)
 
 
 def network(n_max=4, d=3):
     """A set network with random weights, in float64."""
-    architecture = SetArchitecture(2, n_max * (d + 1), (16, 16), x_embedding=(8, 5), n_max=n_max)
-    return SetNetwork(architecture, generator(3)).double()
+    architecture = GroupArchitecture(2, n_max * (d + 1), (16, 16), x_embedding=(8, 5), n_max=n_max)
+    return GroupNetwork(architecture, generator(3)).double()
 
 
 def test_deep_set_does_not_depend_on_the_order_of_the_members():
@@ -94,7 +94,7 @@ def test_deep_set_does_not_depend_on_the_order_of_the_members():
     other = x.clone()
     for i, size in enumerate(sizes.tolist()):
         other[i, :size] = x[i, torch.randperm(size, generator=draws)]
-    encoding, net = SetEncoding("deep_set", 4), network()
+    encoding, net = GroupEncoding("deep_set", 4), network()
     theta, t = (
         torch.randn(6, 2, generator=draws, dtype=torch.float64),
         torch.rand(6, generator=draws).double(),
@@ -108,7 +108,7 @@ def test_deep_set_does_not_depend_on_the_order_of_the_members():
 def test_deep_set_averages_the_codes_of_its_members_and_ignores_what_stands_in_empty_places():
     x = torch.randn(2, 4, 3, generator=generator(5), dtype=torch.float64)
     net, sizes = network(), torch.tensor([2, 4])
-    rows = SetEncoding("deep_set", 4).rows(x, sizes)
+    rows = GroupEncoding("deep_set", 4).rows(x, sizes)
     codes = net.x_embedding(rows)
     for i, size in enumerate(sizes.tolist()):
         torch.testing.assert_close(codes[i, :5], net.x_embedding.phi(x[i, :size]).mean(0))
@@ -118,7 +118,7 @@ def test_deep_set_averages_the_codes_of_its_members_and_ignores_what_stands_in_e
 
 
 def test_deep_set_is_evaluated_for_all_pairs_as_one_by_one():
-    encoding, net = SetEncoding("deep_set", 4), network()
+    encoding, net = GroupEncoding("deep_set", 4), network()
     x = encoding.blocks(torch.randn(2, 10, 3, generator=generator(6), dtype=torch.float64))
     theta = torch.randn(2, 5, 2, generator=generator(7), dtype=torch.float64)
     scores = NetworkScore(net, BENCHMARK).bind(x)(theta, 0.4)
@@ -130,7 +130,7 @@ def test_deep_set_is_evaluated_for_all_pairs_as_one_by_one():
 
 def test_sizes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="n_max members"):
-        SetArchitecture(2, 7, x_embedding=(4,), n_max=3)
+        GroupArchitecture(2, 7, x_embedding=(4,), n_max=3)
 
 
 class ExactSetScore(Score):
@@ -170,7 +170,7 @@ class Case:
         self.mean, self.cov = np.array([1.0, -2.0]), np.array([[2.0, 0.6], [0.6, 1.0]])
         self.noise = np.array([[1.0, -0.3], [-0.3, 2.0]])
         x = np.array([1.5, -1.0]) + rng.standard_normal((1, n, 2)) @ np.linalg.cholesky(self.noise).T
-        self.rows = SetEncoding("mean", n_max).blocks(torch.from_numpy(x))
+        self.rows = GroupEncoding("mean", n_max).blocks(torch.from_numpy(x))
         self.score = ExactSetScore((self.mean, self.cov), self.noise, n_max, BENCHMARK)
         self.prior = Gaussian(torch.from_numpy(self.mean), torch.from_numpy(self.cov))
         self.posterior_cov = np.linalg.inv(np.linalg.inv(self.cov) + n * np.linalg.inv(self.noise))

@@ -11,7 +11,7 @@ A set reaches the network as one row, its size as a one-hot of n_max columns at 
     mean      [mean of the members, one-hot of the size]: what was published. The mean alone is no sufficient
               statistic, unless the model is Gaussian with known covariance.
     deep_set  [all members, zeros in empty places, one-hot of the size]: the network encodes every member and
-              averages the codes, see `tallsbi.scores.set_network`.
+              averages the codes, see `tallsbi.scores.group_network`.
 
 Where a network sees log x, the logarithm is taken here, member by member.
 """
@@ -30,7 +30,7 @@ ENCODERS = ("mean", "deep_set")
 
 
 @dataclass(frozen=True)
-class SetEncoding:
+class GroupEncoding:
     """How a set of at most `n_max` observations becomes a row; `log_x`: its members in logarithms."""
 
     kind: str

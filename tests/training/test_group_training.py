@@ -9,17 +9,17 @@ import torch
 from problems import generator
 
 from tallsbi.algorithms import build
-from tallsbi.api.engine import TrainedPosterior
+from tallsbi.api.engine import Engine
 from tallsbi.priors import Gaussian
 from tallsbi.schedule import BENCHMARK
+from tallsbi.scores.group_network import read_group_network
+from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network_file import write_network
-from tallsbi.scores.set_network import read_set_network
-from tallsbi.scores.sets import SetEncoding
 from tallsbi.storage.files import DataError
 from tallsbi.training import checkpoint, sets
 from tallsbi.training.gradient import Gradient, flatten
+from tallsbi.training.groups import draw_sets, prepare_sets, train_on_groups
 from tallsbi.training.loss import diffuse, epoch_rows
-from tallsbi.training.sets import draw_sets, prepare_sets, train_on_sets
 from tallsbi.training.settings import TrainingSettings
 
 SMALL = TrainingSettings(
@@ -37,7 +37,7 @@ def simulate(rows, places, seed=0):
 
 def test_mean_trains_on_the_encoded_rows_and_draws_sizes_once():
     theta, x = simulate(300, 5)
-    trained = train_on_sets(theta, x, SetEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
+    trained = train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
     assert trained.network.architecture.x_dim == 2 + 4
     assert trained.facts["encoding"] == {"kind": "mean", "n_max": 4, "log_x": False}
     latent = trained.data.x.double() * trained.data.normaliser.x_std + trained.data.normaliser.x_mean
@@ -49,10 +49,10 @@ def test_mean_trains_on_the_encoded_rows_and_draws_sizes_once():
 
 def test_drawn_sets_have_uniform_sizes_and_members_of_their_own_parameter():
     """2,000 sizes, each of three: bounds of six standard errors."""
-    full = SetEncoding("deep_set", 3).rows(
+    full = GroupEncoding("deep_set", 3).rows(
         torch.arange(2000.0)[:, None, None] + torch.tensor([0.0, 0.25, 0.5])[:, None], torch.full((2000,), 3)
     )
-    rows = draw_sets(full, SetEncoding("deep_set", 3), generator(2))
+    rows = draw_sets(full, GroupEncoding("deep_set", 3), generator(2))
     sizes = rows[:, 3:].argmax(1) + 1
     assert (torch.bincount(sizes)[1:] - 2000 / 3).abs().max() < 6 * (2000 * 2 / 9) ** 0.5
     for place in range(3):
@@ -65,7 +65,7 @@ def test_drawn_sets_have_uniform_sizes_and_members_of_their_own_parameter():
 def test_all_places_are_standardised_alike():
     theta, x = simulate(400, 3)
     x[..., 1] = 7.0  # never varies
-    data = prepare_sets(theta, x, SetEncoding("deep_set", 3), 0.2, generator(1))
+    data = prepare_sets(theta, x, GroupEncoding("deep_set", 3), 0.2, generator(1))
     pooled = x[..., 0].double()
     mean, std = data.normaliser.x_mean, data.normaliser.x_std
     torch.testing.assert_close(mean[:6:2], pooled.mean().repeat(3))
@@ -81,7 +81,7 @@ def test_all_places_are_standardised_alike():
 def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
     """The trunk alone, fed with the codes, is an ordinary network."""
     theta, x = simulate(64, 2)
-    encoding = SetEncoding("deep_set", 2)
+    encoding = GroupEncoding("deep_set", 2)
     run = sets.SetRun(prepare_sets(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1)
     rows = epoch_rows(run.data.theta, draw_sets(run.full, encoding, generator(2)), BENCHMARK, 3, generator(3))
     loss = run.gradient(rows)
@@ -116,7 +116,7 @@ def learn(kind, seed=1):
     settings = TrainingSettings(
         learning_rate=1e-3, batch_size=128, epochs=50, ema_decay=0.995, validate_every=10
     )
-    return train_on_sets(theta, x, SetEncoding(kind, 4), settings, BENCHMARK, seed=seed)
+    return train_on_groups(theta, x, GroupEncoding(kind, 4), settings, BENCHMARK, seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_deep_set_learns_the_posterior_of_a_set(trained, size):
     further away: a network blind to members or size would fail.
     """
     theta, x = simulate(2000, 4, seed=5)
-    rows = SetEncoding("deep_set", 4).rows(x, torch.full((2000,), size))
+    rows = GroupEncoding("deep_set", 4).rows(x, torch.full((2000,), size))
     normaliser = trained.data.normaliser
     draws = generator(6)
     t, z = 0.9 * torch.rand(2000, generator=draws) + 0.05, torch.randn(2000, 2, generator=draws)
@@ -165,8 +165,8 @@ def test_gauss_on_blocks_finds_the_tall_posterior(trained, kind):
     """
     learned = trained if kind == "deep_set" else learn(kind)
     x = torch.tensor([2.0, -1.0]) + NOISE * torch.randn(1, 10, 2, generator=generator(21))
-    posterior = TrainedPosterior(learned.saved("toy"), Gaussian(torch.zeros(2), torch.eye(2)))
-    blocks = SetEncoding(kind, 4).blocks(x)
+    posterior = Engine(learned.saved("toy"), Gaussian(torch.zeros(2), torch.eye(2)))
+    blocks = GroupEncoding(kind, 4).blocks(x)
     run = posterior.sample(build("GAUSS", {"steps": 100}), blocks, 1000, [generator(22)])
     precision = 1 + 10 / NOISE**2
     mean, std = x[0].sum(0) / NOISE**2 / precision, precision**-0.5
@@ -178,8 +178,8 @@ def test_gauss_on_blocks_finds_the_tall_posterior(trained, kind):
 def test_logarithms_are_part_of_the_encoding(kind):
     """Training on exp(x) in logarithms is training on x, up to rounding."""
     theta, x = simulate(200, 3)
-    plain = train_on_sets(theta, x, SetEncoding(kind, 3), SMALL, BENCHMARK, seed=1)
-    logs = train_on_sets(theta, x.exp(), SetEncoding(kind, 3, log_x=True), SMALL, BENCHMARK, seed=1)
+    plain = train_on_groups(theta, x, GroupEncoding(kind, 3), SMALL, BENCHMARK, seed=1)
+    logs = train_on_groups(theta, x.exp(), GroupEncoding(kind, 3, log_x=True), SMALL, BENCHMARK, seed=1)
     assert not logs.data.normaliser.log_x
     np.testing.assert_allclose(logs.losses.train_loss, plain.losses.train_loss, rtol=1e-3)
 
@@ -194,11 +194,11 @@ def test_validation_loss_falls_and_facts_are_there(trained):
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
 def test_round_trip_on_disk(tmp_path, kind):
     theta, x = simulate(200, 3)
-    encoding = SetEncoding(kind, 3)
-    before = train_on_sets(theta, x, encoding, SMALL, BENCHMARK, seed=1).saved("toy")
+    encoding = GroupEncoding(kind, 3)
+    before = train_on_groups(theta, x, encoding, SMALL, BENCHMARK, seed=1).saved("toy")
     path = tmp_path / "net.safetensors"
     write_network(before, path)
-    after, read = read_set_network(path)
+    after, read = read_group_network(path)
     assert read == encoding
     assert after.network.architecture == before.network.architecture
     rows = before.normaliser.x(encoding.blocks(x[:2, :2].double())).float()
@@ -209,15 +209,15 @@ def test_round_trip_on_disk(tmp_path, kind):
     assert json.loads(path.with_suffix(".json").read_text())["training"]["encoding"]["n_max"] == 3
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(DataError, match="damaged"):
-        read_set_network(path)
+        read_group_network(path)
 
 
 def test_a_network_without_an_encoding_is_refused(tmp_path):
     theta, x = simulate(200, 3)
-    saved = train_on_sets(theta, x, SetEncoding("deep_set", 3), SMALL, BENCHMARK, seed=1).saved("toy")
+    saved = train_on_groups(theta, x, GroupEncoding("deep_set", 3), SMALL, BENCHMARK, seed=1).saved("toy")
     write_network(replace(saved, facts={}), tmp_path / "net.safetensors")
     with pytest.raises(DataError, match="network on sets"):
-        read_set_network(tmp_path / "net.safetensors")
+        read_group_network(tmp_path / "net.safetensors")
 
 
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
@@ -225,8 +225,8 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
     theta, x = simulate(200, 3)
 
     def run(folder=None, progress=iter):
-        return train_on_sets(
-            theta, x, SetEncoding(kind, 3), SMALL, BENCHMARK, seed=1,
+        return train_on_groups(
+            theta, x, GroupEncoding(kind, 3), SMALL, BENCHMARK, seed=1,
             checkpoint_dir=folder, checkpoint_seconds=0, progress=progress,
         )  # fmt: skip
 
@@ -251,8 +251,10 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
 def test_wrong_settings_are_named():
     theta, x = simulate(50, 3)
     with pytest.raises(ValueError, match=r"n_max = 4.*3 observations"):
-        train_on_sets(theta, x, SetEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
+        train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
     with pytest.raises(ValueError, match=r"drop_context = 0\.2"):
-        train_on_sets(theta, x, SetEncoding("mean", 3), replace(SMALL, drop_context=0.2), BENCHMARK, seed=1)
+        train_on_groups(
+            theta, x, GroupEncoding("mean", 3), replace(SMALL, drop_context=0.2), BENCHMARK, seed=1
+        )
     with pytest.raises(ValueError, match="validation_share"):
-        prepare_sets(theta[:2], x[:2], SetEncoding("deep_set", 3), 0.2, generator(1))
+        prepare_sets(theta[:2], x[:2], GroupEncoding("deep_set", 3), 0.2, generator(1))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tallsbi.random import integer_seed
+from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network_file import SavedNetwork
-from tallsbi.scores.sets import SetEncoding
 from tallsbi.study.stages.sampling import sample_task
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def sample_sets(
     method: str,
     saved: SavedNetwork,
-    encoding: SetEncoding,
+    encoding: GroupEncoding,
     observations: xr.Dataset,
     n: int,
     n_train: int,

@@ -25,19 +25,19 @@ from torch import Tensor
 from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Progress
 from tallsbi.schedule import Schedule
+from tallsbi.scores.group_network import MEMBER_ENCODER, GroupArchitecture, GroupNetwork
+from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.normaliser import Normaliser
-from tallsbi.scores.set_network import MEMBER_ENCODER, SetArchitecture, SetNetwork
-from tallsbi.scores.sets import SetEncoding
 from tallsbi.training.data import TrainingData, held_out_rows, split
 from tallsbi.training.loop import Run, Trained, finish, train
 from tallsbi.training.loss import Rows
 from tallsbi.training.settings import TrainingSettings
 
 
-def train_on_sets(
+def train_on_groups(
     latent: Float[Tensor, "R m"],
     x: Float[Tensor, "R k d"],
-    encoding: SetEncoding,
+    encoding: GroupEncoding,
     settings: TrainingSettings,
     schedule: Schedule,
     *,
@@ -74,7 +74,7 @@ def train_on_sets(
 def prepare_sets(
     latent: Float[Tensor, "R m"],
     x: Float[Tensor, "R k d"],
-    encoding: SetEncoding,
+    encoding: GroupEncoding,
     validation_share: float,
     generator: torch.Generator,
 ) -> TrainingData:
@@ -99,7 +99,7 @@ class SetRun(Run):
     def __init__(
         self,
         data: TrainingData,
-        encoding: SetEncoding,
+        encoding: GroupEncoding,
         settings: TrainingSettings,
         schedule: Schedule,
         seed: int,
@@ -108,10 +108,10 @@ class SetRun(Run):
         self.full = data.x
         super().__init__(data, settings, schedule, seed)
 
-    def _network(self, generator: torch.Generator) -> SetNetwork:
+    def _network(self, generator: torch.Generator) -> GroupNetwork:
         plain = self.settings.architecture(self.data.theta.shape[1], self.data.x.shape[1])
         sizes = {**vars(plain), "x_embedding": self.settings.x_embedding or MEMBER_ENCODER}
-        return SetNetwork(SetArchitecture(**sizes, n_max=self.encoding.n_max), generator)
+        return GroupNetwork(GroupArchitecture(**sizes, n_max=self.encoding.n_max), generator)
 
     def _gradient(self) -> AutogradGradient:
         return AutogradGradient(self.network)
@@ -132,7 +132,7 @@ class SetRun(Run):
 class AutogradGradient:
     """What `tallsbi.training.gradient.Gradient` does, for any flattened network."""
 
-    def __init__(self, network: SetNetwork) -> None:
+    def __init__(self, network: GroupNetwork) -> None:
         parameters = list(network.parameters())
         self.network, sizes = network, [parameter.numel() for parameter in parameters]
         self.flat = parameters[0].new_zeros(sum(sizes)).detach()
@@ -152,7 +152,7 @@ class AutogradGradient:
 
 
 def draw_sets(
-    full: Float[Tensor, "N w"], encoding: SetEncoding, generator: torch.Generator
+    full: Float[Tensor, "N w"], encoding: GroupEncoding, generator: torch.Generator
 ) -> Float[Tensor, "N w"]:
     """From rows of full sets rows of sets of a random size, uniform, with random members."""
     n_max = encoding.n_max

@@ -3,7 +3,7 @@
     eps(theta_t, {x_1, ..., x_s}, t) = MLP([theta_t, (phi(x_1) + ... + phi(x_s)) / s, one-hot of s, features(t)])
 
 phi is a perceptron that sees one member at a time, so the result does not depend on their order, and empty
-places of the row (`tallsbi.scores.sets`) are never looked at. Everything else is the ordinary score network,
+places of the row (`tallsbi.scores.groups`) are never looked at. Everything else is the ordinary score network,
 with phi and the average in the place of its embedding of x: composition and samplers see no difference.
 """
 
@@ -18,16 +18,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network import MLP, Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork, build_network, read_network
-from tallsbi.scores.sets import SetEncoding
 from tallsbi.storage import files
 
 MEMBER_ENCODER = (64, 64, 32)  # widths of phi, its output last
 
 
 @dataclass(frozen=True)
-class SetArchitecture(Architecture):
+class GroupArchitecture(Architecture):
     """Sizes of a set network; `x_dim` counts the columns of a row, `x_embedding` holds the widths of phi."""
 
     n_max: int = 1
@@ -70,10 +70,10 @@ class DeepSet(nn.Module):
         return torch.cat([average, size], dim=1).reshape(*rows.shape[:-1], -1)
 
 
-class SetNetwork(ScoreNetwork):
+class GroupNetwork(ScoreNetwork):
     """Predicts the noise in theta_t from a set."""
 
-    architecture: SetArchitecture
+    architecture: GroupArchitecture
 
     def _embedding_of_x(self, generator: torch.Generator) -> nn.Module:
         a = self.architecture
@@ -83,14 +83,14 @@ class SetNetwork(ScoreNetwork):
 def _build(architecture: Mapping[str, Any]) -> ScoreNetwork:
     if "n_max" not in architecture:
         return build_network(architecture)
-    return SetNetwork(SetArchitecture.from_json(architecture))
+    return GroupNetwork(GroupArchitecture.from_json(architecture))
 
 
-def read_set_network(path: str | Path) -> tuple[SavedNetwork, SetEncoding]:
-    """A network on sets with its encoding, as `tallsbi.training.sets` writes it; works for both encoders."""
+def read_group_network(path: str | Path) -> tuple[SavedNetwork, GroupEncoding]:
+    """A network on sets with its encoding, as `tallsbi.training.groups` writes it; works for both encoders."""
     saved = read_network(path, build=_build)
     try:
-        return saved, SetEncoding(**saved.facts["encoding"])
+        return saved, GroupEncoding(**saved.facts["encoding"])
     except (KeyError, TypeError, ValueError) as error:
         raise files.DataError(
             f"{path} does not describe a network on sets ({error}): delete it and rerun"

@@ -1,6 +1,6 @@
 """Beyond the paper: accuracy against time steps and time, and posteriors of many observations."""
 
-EXT_METHODS = methods_of("extensions")
+EXT_METHODS = methods_of("beyond")
 STEPS, MANY = CFG["sbibm"]["steps"], CFG["sbibm"]["many"]
 # As far as there are references for them; else the largest n there is.
 STEPS_N_OBS = [n for n in STEPS["n_obs"] if n in CFG["sbibm"]["n_obs"]] or [max(CFG["sbibm"]["n_obs"])]
@@ -55,7 +55,7 @@ rule sample_steps:
     log:
         f"{LOGS}/sbibm/{{task}}/steps.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/steps.tsv"
+        f"{RECORDS}/sbibm/{{task}}/steps.tsv"
     threads: ALONE
     resources:
         **cost("sample_steps/{task}", steps_rows, gpu=True),
@@ -80,7 +80,7 @@ rule observe_many:
     log:
         f"{LOGS}/sbibm/{{task}}/many/observations.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/many/observations.tsv"
+        f"{RECORDS}/sbibm/{{task}}/many/observations.tsv"
     resources:
         **cost("observe_many/{task}", MANY["sets"] * sum(MANY["n_obs"])),
     params:
@@ -105,7 +105,7 @@ rule sample_many:
     log:
         f"{LOGS}/sbibm/{{task}}/many/samples.log",
     benchmark:
-        f"{BENCHMARKS}/sbibm/{{task}}/many/samples.tsv"
+        f"{RECORDS}/sbibm/{{task}}/many/samples.tsv"
     threads: ALONE
     resources:
         **cost("sample_many/{task}", many_rows, gpu=True),

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from tallsbi.schedule import BENCHMARK
-from tallsbi.scores.sets import SetEncoding
+from tallsbi.scores.groups import GroupEncoding
 from tallsbi.study.stages.data import observations, set_simulations, simulations
 from tallsbi.study.stages.distances import distance_table
+from tallsbi.study.stages.partial import sample_sets
+from tallsbi.study.stages.partial_distances import partial_table, set_distances
 from tallsbi.study.stages.sampling import sample_task
-from tallsbi.study.stages.set_distances import partial_table, set_distances
-from tallsbi.study.stages.sets import sample_sets
 from tallsbi.study.tasks import load
-from tallsbi.training.sets import train_on_sets
+from tallsbi.training.groups import train_on_groups
 from tallsbi.training.settings import TrainingSettings
 
 SETTINGS = {
@@ -53,13 +53,13 @@ def trained(name, encoding):
     latent = task.prior.to_latent(torch.from_numpy(data.theta.values))
     settings = TrainingSettings(epochs=3, batch_size=64, hidden=(16, 16))
     x = torch.from_numpy(data.x.values)
-    return train_on_sets(latent, x, encoding, settings, BENCHMARK, seed=1).saved(name)
+    return train_on_groups(latent, x, encoding, settings, BENCHMARK, seed=1).saved(name)
 
 
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
 @pytest.mark.parametrize(("name", "method"), [("slcp", "GAUSS-clip"), ("lotka_volterra", "LANGEVIN-clip")])
 def test_samples_of_blocks_are_those_of_the_composition_of_as_many_observations(kind, name, method):
-    encoding = SetEncoding(kind, 3, load(name).log_x)
+    encoding = GroupEncoding(kind, 3, load(name).log_x)
     saved, data = trained(name, encoding), observations(name, 2, 9, 1)
     few = {"cov_samples": 20, "cov_steps": 5} if "GAUSS" in method else {}
     settings = {**SETTINGS, "method": {"steps": 10, **few}}
@@ -79,7 +79,7 @@ def test_samples_of_blocks_are_those_of_the_composition_of_as_many_observations(
 
 
 def test_too_few_observations_are_named():
-    encoding = SetEncoding("mean", 3)
+    encoding = GroupEncoding("mean", 3)
     saved, data = trained("slcp", encoding), observations("slcp", 2, 4, 1)
     with pytest.raises(ValueError, match=r"n = 8.*sbibm\.observations"):
         sample_sets("LANGEVIN", saved, encoding, data, 8, 200, SETTINGS)
@@ -87,7 +87,7 @@ def test_too_few_observations_are_named():
 
 def test_distances_carry_n_max_and_encoder_and_join_those_of_the_ordinary_network():
     data = observations("slcp", 2, 4, 1)
-    encodings = [SetEncoding("mean", 2), SetEncoding("deep_set", 3)]
+    encodings = [GroupEncoding("mean", 2), GroupEncoding("deep_set", 3)]
     runs = [
         sample_sets(method, trained("slcp", encoding), encoding, data, 4, 200, SETTINGS)
         for encoding in encodings
@@ -105,7 +105,7 @@ def test_distances_carry_n_max_and_encoder_and_join_those_of_the_ordinary_networ
     assert table.sw[:2].tolist() == [0, 0]
     assert (table.sw[2:] > 0).all()
     assert table.reference_passed.tolist() == [True, False] * 4
-    ordinary = SetEncoding("mean", 1)
+    ordinary = GroupEncoding("mean", 1)
     network = trained("slcp", ordinary)
     rows = data.assign(
         x=(("set", "observation", "feature"), ordinary.blocks(torch.from_numpy(data.x.values)).numpy())
