@@ -2,9 +2,9 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.jrnmm_data import calibration  # noqa: E402
+from tallsbi.study.stages.jrnmm_data import calibration
 
-dim, pairs = int(snakemake.wildcards.dim), job.settings["jrnmm"]["lc2st"]["calibration"]  # noqa: F821
-job.write(calibration(dim, pairs, snakemake.params.n, job.settings["bounds"], job.seed, job.threads))  # noqa: F821
+dim, pairs = int(snakemake.wildcards.dim), job.settings["jrnmm"]["lc2st"]["calibration"]
+job.write(calibration(dim, pairs, snakemake.params.n, job.settings["bounds"], job.seed, job.threads))

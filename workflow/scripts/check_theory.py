@@ -2,11 +2,11 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import pandas as pd  # noqa: E402
+import pandas as pd
 
-from tallsbi.study.claims import modes, theory  # noqa: E402
+from tallsbi.study.claims import modes, theory
 
 plan = job.settings["modes"]
 counted = modes.table(plan["tasks"], plan["sets"], plan["n"], job.settings)

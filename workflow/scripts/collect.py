@@ -2,10 +2,10 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import pandas as pd  # noqa: E402
+import pandas as pd
 
-from tallsbi.storage.files import read_csv  # noqa: E402
+from tallsbi.storage.files import read_csv
 
-job.write(pd.concat([read_csv(path) for path in snakemake.input], ignore_index=True))  # noqa: F821
+job.write(pd.concat([read_csv(path) for path in snakemake.input], ignore_index=True))

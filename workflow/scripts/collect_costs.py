@@ -2,13 +2,13 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import tempfile  # noqa: E402
-from pathlib import Path  # noqa: E402
+import tempfile
+from pathlib import Path
 
-from tallsbi.runner.plan import cost_table  # noqa: E402
-from tallsbi.storage.files import write_json  # noqa: E402
+from tallsbi.runner.plan import cost_table
+from tallsbi.storage.files import write_json
 
 with tempfile.TemporaryDirectory() as folder:
     configfile = Path(folder) / "config.json"

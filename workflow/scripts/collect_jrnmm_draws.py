@@ -2,13 +2,13 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.jrnmm_tidy import draw_table  # noqa: E402
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.jrnmm_tidy import draw_table
 
 # As many as a density estimate can show.
 MOST = 2000
 
-tall, single = (map(read_dataset, paths) for paths in (snakemake.input.tall, snakemake.input.single))  # noqa: F821
+tall, single = (map(read_dataset, paths) for paths in (snakemake.input.tall, snakemake.input.single))
 job.write(draw_table(tall, single, MOST))

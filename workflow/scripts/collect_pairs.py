@@ -2,15 +2,15 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from itertools import product  # noqa: E402
+from itertools import product
 
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.collect import pair_table, truth_table  # noqa: E402
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.collect import pair_table, truth_table
 
 SET = 0  # the first parameter set
-paths, tasks, n_obs = snakemake.input, job.settings["tasks"], job.settings["n_obs"]  # noqa: F821
+paths, tasks, n_obs = snakemake.input, job.settings["tasks"], job.settings["n_obs"]
 references = dict(zip(product(tasks, n_obs), paths.references, strict=True))
 samples = {task: read_dataset(path) for task, path in zip(tasks, paths.samples, strict=True)}
 sources = [

@@ -2,11 +2,11 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.storage.files import read_csv  # noqa: E402
-from tallsbi.study.stages.partial_distances import partial_table  # noqa: E402
+from tallsbi.storage.files import read_csv
+from tallsbi.study.stages.partial_distances import partial_table
 
-paths = snakemake.input  # noqa: F821
+paths = snakemake.input
 plain, sets = ([read_csv(path) for path in paths.get(name, [])] for name in ("plain", "sets"))
 job.write(partial_table(plain, sets, job.settings["methods"], job.settings["n"]))

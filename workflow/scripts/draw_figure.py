@@ -2,15 +2,15 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import importlib  # noqa: E402
+import importlib
 
-from tallsbi.storage.files import read_csv  # noqa: E402
-from tallsbi.study.figures.style import context  # noqa: E402
+from tallsbi.storage.files import read_csv
+from tallsbi.study.figures.style import context
 
-data = {name: read_csv(path) for name, path in snakemake.input.items()}  # noqa: F821
-figure = importlib.import_module(snakemake.params.module).draw(data, job.settings)  # noqa: F821
+data = {name: read_csv(path) for name, path in snakemake.input.items()}
+figure = importlib.import_module(snakemake.params.module).draw(data, job.settings)
 with context():
     job.write(figure, "pdf")
     job.write(figure, "png")

@@ -2,8 +2,8 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.pedagogical import illustrate  # noqa: E402
+from tallsbi.study.stages.pedagogical import illustrate
 
 job.write(illustrate(job.settings))

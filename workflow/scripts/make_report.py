@@ -2,13 +2,13 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from pathlib import Path  # noqa: E402
+from pathlib import Path
 
-from tallsbi.study.report.gather import Origin, Sources  # noqa: E402
-from tallsbi.study.report.record import Record, write  # noqa: E402
-from tallsbi.study.report.render import to_html  # noqa: E402
+from tallsbi.study.report.gather import Origin, Sources
+from tallsbi.study.report.record import Record, write
+from tallsbi.study.report.render import to_html
 
 
 def origins(made):
@@ -22,11 +22,11 @@ def origins(made):
 page_path = job.output("page").resolve()
 run = page_path.parents[1]
 record = Record(
-    origins(snakemake.params.figures),  # noqa: F821
-    origins(snakemake.params.tables),  # noqa: F821
+    origins(snakemake.params.figures),
+    origins(snakemake.params.tables),
     job.settings,
-    snakemake.params.versions,  # noqa: F821
+    snakemake.params.versions,
 )
-page = record.gather(Sources(Path(snakemake.scriptdir).resolve().parents[1], run, page_path))  # noqa: F821
+page = record.gather(Sources(Path(snakemake.scriptdir).resolve().parents[1], run, page_path))
 write(record, page, run, job.output("record"))
 job.write(to_html(page), "page")

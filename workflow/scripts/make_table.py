@@ -2,15 +2,15 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import importlib  # noqa: E402
+import importlib
 
-from tallsbi.storage.files import read_csv  # noqa: E402
-from tallsbi.study.tables.render import to_latex, to_markdown  # noqa: E402
+from tallsbi.storage.files import read_csv
+from tallsbi.study.tables.render import to_latex, to_markdown
 
-data = {name: read_csv(path) for name, path in snakemake.input.items()}  # noqa: F821
-table = importlib.import_module(snakemake.params.module).make(data, job.settings)  # noqa: F821
+data = {name: read_csv(path) for name, path in snakemake.input.items()}
+table = importlib.import_module(snakemake.params.module).make(data, job.settings)
 job.write(table.tidy, "csv")
-job.write(to_markdown(table, snakemake.params.title), "md")  # noqa: F821
-job.write(to_latex(table, snakemake.params.title), "tex")  # noqa: F821
+job.write(to_markdown(table, snakemake.params.title), "md")
+job.write(to_latex(table, snakemake.params.title), "tex")

@@ -2,10 +2,10 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.jrnmm_tidy import dirac_table  # noqa: E402
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.jrnmm_tidy import dirac_table
 
 truth, bounds = job.settings["jrnmm"]["theta"], job.settings["bounds"]
-job.write(dirac_table((read_dataset(path) for path in snakemake.input), truth, bounds))  # noqa: F821
+job.write(dirac_table((read_dataset(path) for path in snakemake.input), truth, bounds))

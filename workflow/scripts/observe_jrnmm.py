@@ -2,10 +2,10 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.jrnmm_data import PARAMETERS, observations  # noqa: E402
+from tallsbi.study.stages.jrnmm_data import PARAMETERS, observations
 
-dim, sizes = int(snakemake.wildcards.dim), job.settings["jrnmm"]  # noqa: F821
+dim, sizes = int(snakemake.wildcards.dim), job.settings["jrnmm"]
 truth = [sizes["theta"][name] for name in PARAMETERS]
 job.write(observations(dim, truth, sizes["observations"], job.seed, job.threads))

@@ -2,11 +2,11 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.many_data import observations, references  # noqa: E402
+from tallsbi.study.stages.many_data import observations, references
 
-task, settings = snakemake.wildcards.task, job.settings  # noqa: F821
+task, settings = snakemake.wildcards.task, job.settings
 observed = observations(task, settings["sets"], max(settings["n_obs"]), job.seed)
 truth = references(
     task,

@@ -2,9 +2,9 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.data import observations  # noqa: E402
+from tallsbi.study.stages.data import observations
 
-task, sizes = snakemake.wildcards.task, job.settings["sbibm"]  # noqa: F821
+task, sizes = snakemake.wildcards.task, job.settings["sbibm"]
 job.write(observations(task, sizes["sets"], sizes["observations"], job.seed))

@@ -2,14 +2,14 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.references.benchmark import reference_posterior  # noqa: E402
-from tallsbi.study.tasks import load  # noqa: E402
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.references.benchmark import reference_posterior
+from tallsbi.study.tasks import load
 
-task, n_obs = load(snakemake.wildcards.task), snakemake.params.n_obs  # noqa: F821
-x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]  # noqa: F821
+task, n_obs = load(snakemake.wildcards.task), snakemake.params.n_obs
+x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]
 settings = job.settings["sbibm"]
 for index, n in enumerate(n_obs):
     posterior = reference_posterior(

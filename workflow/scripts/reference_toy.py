@@ -2,10 +2,10 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.references.toy import reference_draws, reference_size  # noqa: E402
+from tallsbi.study.references.toy import reference_draws, reference_size
 
-wildcards, toy = snakemake.wildcards, job.settings["toy"]  # noqa: F821
+wildcards, toy = snakemake.wildcards, job.settings["toy"]
 count = reference_size(toy["samples"])
 job.write(reference_draws(wildcards.problem, int(wildcards.m), toy["n_obs"], count, job.settings))

@@ -2,20 +2,20 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
-from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.jrnmm_sampling import calibration_draws  # noqa: E402
-from tallsbi.study.stages.parts import part_of  # noqa: E402
+from tallsbi.algorithms import CLIP_SUFFIX
+from tallsbi.scores.network_file import read_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.jrnmm_sampling import calibration_draws
+from tallsbi.study.stages.parts import part_of
 
-paths, n_obs = snakemake.input, job.settings["jrnmm"]["n_obs"]  # noqa: F821
+paths, n_obs = snakemake.input, job.settings["jrnmm"]["n_obs"]
 saved = read_network(paths.network)
-calibration = part_of(read_dataset(paths.calibration), "pair", snakemake.wildcards.scatteritem)  # noqa: F821
+calibration = part_of(read_dataset(paths.calibration), "pair", snakemake.wildcards.scatteritem)
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
-    method = snakemake.wildcards.algorithm + suffix  # noqa: F821
+    method = snakemake.wildcards.algorithm + suffix
     bar = partial(job.progress, label="batches of calibration pairs")
     job.write(calibration_draws(method, saved, calibration, n_obs, job.settings, bar), output)

@@ -2,22 +2,22 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.parts import part_of  # noqa: E402
-from tallsbi.study.stages.sampling import sample_task  # noqa: E402
+from tallsbi.scores.network_file import read_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.parts import part_of
+from tallsbi.study.stages.sampling import sample_task
 
-wildcards, paths = snakemake.wildcards, snakemake.input  # noqa: F821
+wildcards, paths = snakemake.wildcards, snakemake.input
 samples = sample_task(
     wildcards.task,
     "GAUSS",
     read_network(paths.network),
     part_of(read_dataset(paths.observations), "set", wildcards.scatteritem),
-    snakemake.params.n_obs,  # noqa: F821
+    snakemake.params.n_obs,
     int(wildcards.n_train),
     job.settings,
     partial(job.progress, label="numbers of observations"),

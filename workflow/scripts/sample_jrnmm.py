@@ -2,19 +2,19 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
-from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.jrnmm_sampling import tall_draws  # noqa: E402
+from tallsbi.algorithms import CLIP_SUFFIX
+from tallsbi.scores.network_file import read_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.jrnmm_sampling import tall_draws
 
-paths, n_obs = snakemake.input, snakemake.params.n_obs  # noqa: F821
+paths, n_obs = snakemake.input, snakemake.params.n_obs
 samples = job.settings["jrnmm"]["samples"]
 saved, observations = read_network(paths.network), read_dataset(paths.observations)
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
-    method = snakemake.wildcards.algorithm + suffix  # noqa: F821
+    method = snakemake.wildcards.algorithm + suffix
     bar = partial(job.progress, label="numbers of observations")
     job.write(tall_draws(method, saved, observations, n_obs, samples, job.settings, bar), output)

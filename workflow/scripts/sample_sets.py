@@ -2,15 +2,15 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.scores.group_network import read_group_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.partial import sample_sets  # noqa: E402
+from tallsbi.scores.group_network import read_group_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.partial import sample_sets
 
-paths, params = snakemake.input, snakemake.params  # noqa: F821
+paths, params = snakemake.input, snakemake.params
 saved, encoding = read_group_network(paths.network)
 observations = read_dataset(paths.observations)
 for method in partial(job.progress, label="methods")(params.methods):
@@ -22,7 +22,7 @@ for method in partial(job.progress, label="methods")(params.methods):
             encoding,
             observations,
             params.n,
-            int(snakemake.wildcards.n_train),  # noqa: F821
+            int(snakemake.wildcards.n_train),
             settings,
         ),
         params.methods.index(method),

@@ -2,17 +2,17 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.algorithms import CLIP_SUFFIX  # noqa: E402
-from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.parts import part_of  # noqa: E402
-from tallsbi.study.stages.sampling import sample_task  # noqa: E402
+from tallsbi.algorithms import CLIP_SUFFIX
+from tallsbi.scores.network_file import read_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.parts import part_of
+from tallsbi.study.stages.sampling import sample_task
 
-wildcards, paths = snakemake.wildcards, snakemake.input  # noqa: F821
+wildcards, paths = snakemake.wildcards, snakemake.input
 saved, observations = read_network(paths.network), read_dataset(paths.observations)
 observations = part_of(observations, "set", wildcards.scatteritem)
 for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
@@ -21,7 +21,7 @@ for output, suffix in (("plain", ""), ("clipped", CLIP_SUFFIX)):
         wildcards.algorithm + suffix,
         saved,
         observations,
-        snakemake.params.n_obs,  # noqa: F821
+        snakemake.params.n_obs,
         int(wildcards.n_train),
         job.settings,
         partial(job.progress, label="numbers of observations"),

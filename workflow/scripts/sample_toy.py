@@ -2,13 +2,13 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.study.stages.toy_sampling import sample_cells  # noqa: E402
+from tallsbi.study.stages.toy_sampling import sample_cells
 
-wildcards, params = snakemake.wildcards, snakemake.params  # noqa: F821
+wildcards, params = snakemake.wildcards, snakemake.params
 cell = params.get("cell") or {"dim": wildcards.m, "noise": wildcards.noise}
 samples = sample_cells(
     wildcards.problem,

@@ -2,16 +2,16 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import shutil  # noqa: E402
+import shutil
 
-from tallsbi.storage.files import atomic_path, write_json  # noqa: E402
-from tallsbi.storage.tensors import read_tensors  # noqa: E402
-from tallsbi.training.select import Candidate, select_published, select_stated  # noqa: E402
+from tallsbi.storage.files import atomic_path, write_json
+from tallsbi.storage.tensors import read_tensors
+from tallsbi.training.select import Candidate, select_published, select_stated
 
-task, settings = snakemake.params.task, job.settings  # noqa: F821
-paths = snakemake.input.networks  # noqa: F821
+task, settings = snakemake.params.task, job.settings
+paths = snakemake.input.networks
 if settings["rule"] == "published":
     choice = select_published(task, {task: settings["published"]})
 else:

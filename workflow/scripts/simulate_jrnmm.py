@@ -2,9 +2,9 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.jrnmm_data import simulations  # noqa: E402
+from tallsbi.study.stages.jrnmm_data import simulations
 
-dim, settings = int(snakemake.wildcards.dim), job.settings  # noqa: F821
+dim, settings = int(snakemake.wildcards.dim), job.settings
 job.write(simulations(dim, settings["jrnmm"]["simulations"], settings["bounds"], job.seed, job.threads))

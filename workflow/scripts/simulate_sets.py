@@ -2,9 +2,9 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.data import set_simulations  # noqa: E402
+from tallsbi.study.stages.data import set_simulations
 
 settings = job.settings
-job.write(set_simulations(snakemake.wildcards.task, settings["simulations"], settings["members"], job.seed))  # noqa: F821
+job.write(set_simulations(snakemake.wildcards.task, settings["simulations"], settings["members"], job.seed))

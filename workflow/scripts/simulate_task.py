@@ -2,9 +2,9 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from tallsbi.study.stages.data import simulations  # noqa: E402
+from tallsbi.study.stages.data import simulations
 
-task, count = snakemake.wildcards.task, job.settings["sbibm"]["simulations"]  # noqa: F821
+task, count = snakemake.wildcards.task, job.settings["sbibm"]["simulations"]
 job.write(simulations(task, count, job.seed))

@@ -2,16 +2,16 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-import pandas as pd  # noqa: E402
+import pandas as pd
 
-from tallsbi.scores.network_file import read_network  # noqa: E402
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.stages.jrnmm_validation import lc2st_table  # noqa: E402
-from tallsbi.study.stages.parts import read_joined  # noqa: E402
+from tallsbi.scores.network_file import read_network
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.stages.jrnmm_validation import lc2st_table
+from tallsbi.study.stages.parts import read_joined
 
-paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]  # noqa: F821
+paths, n, settings = snakemake.input, int(snakemake.wildcards.n), job.settings["jrnmm"]["lc2st"]
 calibration, observations = read_dataset(paths.calibration), read_dataset(paths.observations)
 normaliser = read_network(paths.network).normaliser if settings["normalise"] else None
 names = ["plain", "clipped"]

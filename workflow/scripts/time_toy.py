@@ -2,14 +2,14 @@
 
 from tallsbi.runner.job import set_threads, start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 set_threads(1)  # the job holds all cores so that none is busy otherwise; the methods are timed on one
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-from tallsbi.study.stages.toy_timing import time_methods  # noqa: E402
+from tallsbi.study.stages.toy_timing import time_methods
 
-wildcards = snakemake.wildcards  # noqa: F821
+wildcards = snakemake.wildcards
 times = time_methods(
     wildcards.problem, int(wildcards.m), job.settings, progress=partial(job.progress, label="rounds")
 )

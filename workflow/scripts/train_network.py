@@ -2,26 +2,26 @@
 
 from tallsbi.runner.job import start
 
-job = start(snakemake)  # noqa: F821
+job = start(snakemake)
 
-from functools import partial  # noqa: E402
+from functools import partial
 
-import torch  # noqa: E402
+import torch
 
-from tallsbi.storage.files import read_dataset  # noqa: E402
-from tallsbi.study.tasks import load  # noqa: E402
-from tallsbi.training.loop import train  # noqa: E402
-from tallsbi.training.produce import train_and_write  # noqa: E402
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.tasks import load
+from tallsbi.training.loop import train
+from tallsbi.training.produce import train_and_write
 
-wildcards = snakemake.wildcards  # noqa: F821
+wildcards = snakemake.wildcards
 task, n_train = load(wildcards.task), int(wildcards.n_train)
-data = read_dataset(snakemake.input[0]).isel(simulation=slice(n_train))  # noqa: F821
+data = read_dataset(snakemake.input[0]).isel(simulation=slice(n_train))
 train_and_write(
     job,
     task.prior.to_latent(torch.from_numpy(data["theta"].values)),
     torch.from_numpy(data["x"].values),
     name=wildcards.task,
     stream=("sbibm", wildcards.task, n_train),
-    checkpoints=snakemake.params.checkpoints,  # noqa: F821
+    checkpoints=snakemake.params.checkpoints,
     fit=partial(train, log_x=task.log_x),
 )
