@@ -24,9 +24,10 @@ METHOD = [
 ]
 FOR_THE_RUNNER = {"random", "storage", "progress"}
 STUDY = [
-    {"tasks"},
+    {"tasks", "columns"},
     {"references"},
     {"stages"},
+    {"analysis"},
     {"claims"},
     {"tables"},
     {"figures"},

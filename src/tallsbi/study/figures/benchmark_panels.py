@@ -18,13 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+from tallsbi.study.analysis import exclusion
 from tallsbi.study.figures import style
 from tallsbi.study.figures.benchmark_cells import BEST, LABELS, over_sets, scale, uncertified
 from tallsbi.study.figures.benchmark_legend import ABOVE, ALL_SETS, BELOW, LOST, UNCERTIFIED, WIDENED, handles
 from tallsbi.study.figures.legend import add_legend
 from tallsbi.study.figures.panels import Scale, row_title
 from tallsbi.study.figures.summary import Line, method_lines
-from tallsbi.study.tables import exclusion
 
 # Shown in figures of their own, or (JAC without clipping) in none, as in the paper.
 ELSEWHERE = ("JAC", "DET_GEF", "DET_GEF-clip", "TAMED", "TAMED-clip")

@@ -21,13 +21,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+from tallsbi.study.analysis import exclusion
 from tallsbi.study.figures import style
 from tallsbi.study.figures.benchmark_cells import BEST, LABELS, over_sets, scale, uncertified
 from tallsbi.study.figures.benchmark_legend import ABOVE, ALL_SETS, BELOW, LOST, UNCERTIFIED, WIDENED, handles
 from tallsbi.study.figures.legend import add_legend
 from tallsbi.study.figures.panels import Scale
 from tallsbi.study.figures.summary import Line
-from tallsbi.study.tables import exclusion
 
 METRICS = ("sw", "mmd", "c2st")
 SHADES = {"GAUSS": "Blues", "LANGEVIN": "Reds"}

@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from tallsbi.study.analysis import exclusion
 from tallsbi.study.claims.intervals import FEWEST
 from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
 from tallsbi.study.claims.views import views
-from tallsbi.study.tables import exclusion
 from tallsbi.study.tables.render import Table
 
 # Shares of the line width of the LaTeX version.

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from tallsbi.study.tables import exclusion
-from tallsbi.study.tables.ranking import by_method, rank
+from tallsbi.study.analysis import exclusion
+from tallsbi.study.analysis.ranking import by_method, rank
 from tallsbi.study.tables.render import Table
 
 METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}

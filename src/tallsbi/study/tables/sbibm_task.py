@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tallsbi.study.tables import exclusion
-from tallsbi.study.tables.ranking import by_method, rank
+from tallsbi.study.analysis import exclusion
+from tallsbi.study.analysis.ranking import by_method, rank
 from tallsbi.study.tables.render import Table, number, spread
 
 METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_data import frame, together
 
-from tallsbi.study.tables.exclusion import Exclusion, keep, numbers, outliers, published
+from tallsbi.study.analysis.exclusion import Exclusion, keep, numbers, outliers, published
 
 ORDINARY = 0.1 + 0.001 * np.arange(25)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from table_data import frame, together
 
-from tallsbi.study.tables.ranking import by_method, rank
+from tallsbi.study.analysis.ranking import by_method, rank
 
 
 def test_paired_difference_decides_and_not_the_spread_over_sets():
