@@ -35,7 +35,8 @@ PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 # The shell gets these from its environment, in quotes: no value can become a command.
 export SCALE PROTOCOL CONFIG ARGS
 SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
-LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tallsbi.runner.launch $(SETTINGS)
+STUDY    := $(BIN)/python -m tallsbi.study
+LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(STUDY) run $(SETTINGS)
 
 .PHONY: help
 help: ## list the targets
@@ -54,11 +55,11 @@ env: $(READY) ## build .venv from the pins in envs/
 .PHONY: results
 results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
 	@$(LAUNCH) --args="$$ARGS"
-	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(BIN)/python -m tallsbi.runner.where $(SETTINGS))
+	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(STUDY) where $(SETTINGS))
 
 .PHONY: verify
 verify: $(READY) ## compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
-	@$(BIN)/python -m tallsbi.runner.manifest verify $(SETTINGS)
+	@$(STUDY) verify $(SETTINGS)
 
 .PHONY: paper
 paper: ## the same as: make results SCALE=paper
@@ -67,11 +68,11 @@ paper: ## the same as: make results SCALE=paper
 .PHONY: report
 report: $(READY) ## make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
 	@$(LAUNCH) --args="make_report $$ARGS"
-	@$(BIN)/python -m tallsbi.runner.where $(SETTINGS)
+	@$(STUDY) where $(SETTINGS)
 
 .PHONY: snakemake-report
 snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a zip (SCALE, PROTOCOL, CONFIG)
-	@run=$$($(BIN)/python -m tallsbi.runner.where $(SETTINGS) --directory); \
+	@run=$$($(STUDY) directory $(SETTINGS)); \
 	  $(LAUNCH) --args="--report $$run/snakemake-report.zip $$ARGS"; echo "Report: $$run/snakemake-report.zip"
 
 .PHONY: gallery
@@ -99,11 +100,11 @@ bench: $(READY) ## time the hot loops against their bars (about two minutes)
 
 .PHONY: plan
 plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
-	@$(BIN)/python -m tallsbi.runner.plan $(SETTINGS)
+	@$(STUDY) plan $(SETTINGS)
 
 .PHONY: calibrate
 calibrate: $(READY) ## fit the cost model to the records of the runs under results/
-	@$(BIN)/python -m tallsbi.runner.plan --calibrate
+	@$(STUDY) calibrate
 
 .PHONY: bench-peers
 bench-peers: $(READY) ## compare with sbi on the same score: accuracy and time (a minute)

@@ -69,7 +69,6 @@ def test_the_method_imports_only_what_is_below(imports):
     assert upward([((a, room(a)), (b, room(b))) for a, b in mine], METHOD) == []
 
 
-@pytest.mark.xfail(strict=True, reason="the configuration still asks for names of algorithms and tasks")
 def test_the_runner_imports_nothing_of_the_science(imports):
     allowed = FOR_THE_RUNNER | {"runner"}
     wrong = [f"{a} imports {b}" for a, b in imports if room(a) == "runner" and room(b) not in allowed]

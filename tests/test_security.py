@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from tallsbi.runner import config as cfg
+from tallsbi.study.config_rules import problems
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(ROOT.glob("workflow/scripts/*.py"))
@@ -174,7 +175,7 @@ def place(value: str) -> dict[str, dict]:
 @pytest.mark.parametrize("value", HOSTILE)
 def test_hostile_name_is_refused_and_its_key_is_said(key, value):
     with pytest.raises(cfg.ConfigError) as caught:
-        cfg.resolve({**BASE, **place(value)[key]}, ROOT)
+        cfg.resolve({**BASE, **place(value)[key]}, ROOT, problems)
     assert any(problem.startswith(key) for problem in caught.value.problems), caught.value
 
 

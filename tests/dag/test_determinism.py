@@ -11,6 +11,7 @@ import pytest
 
 from study import Study, clone, digests, setting
 from tallsbi.runner.manifest import is_timed
+from tallsbi.study.project import PROJECT
 
 pytestmark = pytest.mark.dag
 
@@ -70,10 +71,13 @@ def runs(tmp_path_factory) -> tuple[Study, Study]:
     return one, two
 
 
+def has_times(path: str) -> bool:
+    return is_timed(path.removeprefix("smoke/"), PROJECT.timed)
+
+
 def test_results_are_the_same_bytes_but_for_times(runs):
     first, second = (
-        {path: digest for path, digest in digests(study).items() if not is_timed(path.removeprefix("smoke/"))}
-        for study in runs
+        {path: digest for path, digest in digests(study).items() if not has_times(path)} for study in runs
     )
     assert first == second
     assert {path.rpartition(".")[2] for path in first} >= {
@@ -89,7 +93,7 @@ def test_results_are_the_same_bytes_but_for_times(runs):
 
 def test_files_said_to_hold_times_do(runs):
     first, second = map(digests, runs)
-    timed = [path for path in first if is_timed(path.removeprefix("smoke/"))]
+    timed = [path for path in first if has_times(path)]
     assert TARGETS[1].removeprefix("results/") in timed
     assert all(first[path] != second[path] for path in timed)
 

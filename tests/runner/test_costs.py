@@ -3,16 +3,26 @@
 import numpy as np
 import pytest
 
-from tallsbi.runner.costs import MEMORY, START, CostModel, Rate, Record, fit, read_model, rule_of, write_model
+from tallsbi.runner.costs import (
+    MEMORY,
+    START,
+    CostModel,
+    JobCost,
+    Rate,
+    fit,
+    read_model,
+    rule_of,
+    write_model,
+)
 from tallsbi.storage.files import DataError
 
 
-def records(noise: float = 0.0) -> list[Record]:
+def records(noise: float = 0.0) -> list[JobCost]:
     """Two methods of a rule with an overhead of 4 s, at a small and a large scale."""
     rng = np.random.default_rng(1)
     rates = {"sample/GAUSS": 0.002, "sample/JAC": 0.01}
     return [
-        Record(key, work, (4 + rate * work) * float(np.exp(noise * rng.standard_normal())), 300 + i)
+        JobCost(key, work, (4 + rate * work) * float(np.exp(noise * rng.standard_normal())), 300 + i)
         for key, rate in rates.items()
         for i, work in enumerate((500, 1000, 200_000, 400_000))
     ]
@@ -34,7 +44,7 @@ def test_noisy_records_predict_far_larger_jobs_within_a_factor_two():
 
 
 def test_jobs_of_one_size_are_taken_to_start_like_any_other():
-    model = fit([Record("train", 100, 23.0, 200)])
+    model = fit([JobCost("train", 100, 23.0, 200)])
     assert model.seconds("train", 0) == pytest.approx(START)
     assert model.seconds("train", 200) == pytest.approx(43)
 

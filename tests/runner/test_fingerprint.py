@@ -328,4 +328,4 @@ def test_nothing_of_the_package_is_imported():
         text=True,
         check=True,
     )
-    assert result.stdout.strip() == "['tallsbi', 'tallsbi.study', 'tallsbi.runner.fingerprint']"
+    assert result.stdout.strip() == "['tallsbi', 'tallsbi.runner', 'tallsbi.runner.fingerprint']"

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tallsbi.runner import guard, launch
+from tallsbi.runner.command import Project, main
+
+PROJECT = Project(stages={}, timed=())
 
 
 class Became(Exception):
@@ -28,7 +31,7 @@ def start(tmp_path, monkeypatch):
 
     def run(*arguments: str) -> list[str]:
         with pytest.raises(Became) as caught:
-            launch.main(arguments)
+            main(PROJECT, ["run", *arguments])
         return caught.value.args[0]
 
     return run
@@ -63,12 +66,12 @@ def test_scale_is_one_word_whatever_it_holds(start, value):
 )
 def test_text_that_cannot_be_words_is_explained(start, arguments, message):
     with pytest.raises(SystemExit, match=message):
-        launch.main(arguments)
+        main(PROJECT, ["run", *arguments])
 
 
 @pytest.mark.parametrize("words", ["--config seed=1", "--config=seed=1", "-C seed=1", "--configfile x.yaml"])
 def test_settings_in_the_wrong_place_are_refused(start, capsys, words):
-    assert launch.main([f"--args={words}"]) == 2
+    assert main(PROJECT, ["run", f"--args={words}"]) == 2
     assert "CONFIG='key=value ...'" in capsys.readouterr().err
 
 
@@ -100,7 +103,7 @@ def test_a_busy_directory_stops_with_the_message_alone(start, monkeypatch, capsy
         raise guard.Busy("Another run works here.")
 
     monkeypatch.setattr(guard, "prepare", busy)
-    assert launch.main([]) == 1
+    assert main(PROJECT, ["run"]) == 1
     assert capsys.readouterr().err == "Another run works here.\n"
 
 
@@ -121,4 +124,4 @@ def test_what_was_cleared_is_said(start, monkeypatch, capsys):
 def test_a_damaged_configuration_is_told_without_a_traceback(start, text, message):
     Path("config.yaml").write_text(text)
     with pytest.raises(SystemExit, match=message):
-        launch.main([])
+        main(PROJECT, ["run"])

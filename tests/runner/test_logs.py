@@ -29,9 +29,7 @@ def clean():
 
 def run(code: str, log: Path | None) -> subprocess.CompletedProcess:
     """Runs code as a job of its own, since exceptions must end the process."""
-    start = (
-        f"from tallsbi.study import logs\nlog = logs.setup({None if log is None else str(log)!r}, 'sample')\n"
-    )
+    start = f"from tallsbi.runner import logs\nlog = logs.setup({None if log is None else str(log)!r}, 'sample')\n"
     return subprocess.run(
         [sys.executable, "-c", start + code],
         env={**os.environ, "PYTHONPATH": str(SOURCES)},

@@ -10,8 +10,10 @@ import pytest
 import xarray as xr
 
 from tallsbi.runner import manifest
+from tallsbi.runner.command import Project, main
 from tallsbi.storage import files
 
+PROJECT = Project(stages={}, timed=("toy/timing/*/*", "tables/toy_speedup.*"))
 FILES = {
     "sbibm/sir/n_train~400/distances.csv": "a\n1\n",
     "sbibm/sir/n_train~400/distances.csv.meta.json": '{"code_fingerprint": "c0de"}',
@@ -24,7 +26,7 @@ FILES = {
     "toy/.a.12-0123abcd.nc": "half",
 }
 RESULTS = sorted(
-    path for path in FILES if not path.startswith(("logs", "bench", "toy/.")) and "checkp" not in path
+    path for path in FILES if not path.startswith(("logs", "records", "toy/.")) and "checkp" not in path
 )
 
 
@@ -41,7 +43,7 @@ def test_describes_results_and_nothing_else(root):
         xr.Dataset({"x": ("i", np.zeros(3))}, attrs={"code_fingerprint": "abc"}),
         root / "results/smoke/toy/a.nc",
     )
-    entries = manifest.describe(root / "results/smoke")
+    entries = manifest.describe(root / "results/smoke", PROJECT.timed)
     assert list(entries) == sorted([*RESULTS, "toy/a.nc"])
     assert entries["toy/a.nc"]["code"] == "abc"
     table = entries["sbibm/sir/n_train~400/distances.csv"]
@@ -53,25 +55,25 @@ def test_describes_results_and_nothing_else(root):
 
 
 def test_first_verification_writes_and_the_second_agrees(root, capsys):
-    assert manifest.main(["verify"], root) == 0
+    assert main(PROJECT, ["verify"], root) == 0
     assert "2 of them with times" in capsys.readouterr().out
     before = (root / "results/smoke/manifest.json").read_bytes()
     (root / "results/smoke/tables/toy_speedup.md").write_text("| 0.3 |")
     (root / "results/smoke/logs/toy/a.log").write_text("later")
-    assert manifest.main(["verify"], root) == 0
+    assert main(PROJECT, ["verify"], root) == 0
     assert "0 missing, 0 changed, 0 extra" in capsys.readouterr().out
     assert (root / "results/smoke/manifest.json").read_bytes() == before
 
 
 def test_missing_changed_and_extra_files_are_named(root, capsys):
     run = root / "results/smoke"
-    manifest.main(["write"], root)
+    main(PROJECT, ["verify"], root)
     (run / "figures/pf_npse.png").unlink()
     (run / "toy/timing/mixture/m~10.csv").unlink()
     (run / "sbibm/sir/n_train~400/distances.csv").write_text("a\n2\n")
     (run / "toy/new.csv").write_text("a\n")
     capsys.readouterr()
-    assert manifest.main(["check"], root) == 1
+    assert main(PROJECT, ["verify"], root) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[:4] == [
         "missing  results/smoke/figures/pf_npse.png",
@@ -82,19 +84,18 @@ def test_missing_changed_and_extra_files_are_named(root, capsys):
     assert "2 missing, 1 changed, 1 extra" in said[4]
 
 
-@pytest.mark.parametrize("action", ["write", "check"])
-def test_run_without_results_is_said(root, capsys, action):
-    assert manifest.main([action, "--scale", "laptop"], root) == 1
+def test_run_without_results_is_said(root, capsys):
+    assert main(PROJECT, ["verify", "--scale", "laptop"], root) == 1
     assert "results/laptop" in capsys.readouterr().err
 
 
 def test_damaged_manifest_is_named(root, capsys):
     (root / "results/smoke/manifest.json").write_text("{")
-    assert manifest.main(["check"], root) == 1
+    assert main(PROJECT, ["verify"], root) == 1
     assert "manifest.json is damaged" in capsys.readouterr().err
 
 
 def test_other_runs_have_their_own(root):
     files.write_text("x", root / "results/trial/toy/a.csv")
-    assert manifest.main(["write", "--config", "seed=3 run=trial"], root) == 0
+    assert main(PROJECT, ["verify", "--config", "seed=3 run=trial"], root) == 0
     assert list(files.read_json(root / "results/trial/manifest.json")["files"]) == ["toy/a.csv"]

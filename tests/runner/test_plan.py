@@ -7,7 +7,7 @@ import pytest
 
 from tallsbi.runner import plan
 from tallsbi.runner.costs import CostModel, Rate, adapted
-from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected, stage_of
+from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected
 from tallsbi.study.tables.cost import make
 
 DRY_RUN = """\
@@ -18,14 +18,14 @@ rule train_network:
     output: a/network.safetensors, a/losses.csv
     log: results/smoke/logs/a.log
     jobid: 64
-    benchmark: benchmarks/a.tsv
+    benchmark: records/a.tsv
     reason: Forced execution
     wildcards: task=sir
     resources: tmpdir=/tmp, key=train_network, work=370, runtime=11, mem_mb=1500, mem=1.5 GB, mem_mib=1431
 [Mon Nov 16 14:22:23 2026]
 rule time_toy:
     output: t.csv
-    benchmark: benchmarks/t.tsv
+    benchmark: records/t.tsv
     threads: 2
     resources: tmpdir=/tmp, key=time_toy/mixture, work=1000, runtime=11, mem_mb=1500, mem=1.5 GB, mem_mib=1431
 localrule all:
@@ -37,9 +37,10 @@ rule collect_toy:
 Job stats:
 job      count
 """
+STAGES = {"draw_": "draw figures", "make_": "make tables", "collect_": "collect"}
 JOBS = [
-    PlannedJob("train_network", "train_network", 370, 1, "benchmarks/a.tsv"),
-    PlannedJob("time_toy", "time_toy/mixture", 1000, 2, "benchmarks/t.tsv"),
+    PlannedJob("train_network", "train_network", 370, 1, "records/a.tsv"),
+    PlannedJob("time_toy", "time_toy/mixture", 1000, 2, "records/t.tsv"),
     PlannedJob("collect_toy", "collect_toy", 1, 1, None),
 ]
 RECORD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
@@ -47,9 +48,9 @@ RECORD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load
 
 @pytest.fixture
 def root(tmp_path) -> Path:
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks/a.tsv").write_text(RECORD + "40.0\t0:00:40\t300.5\t0\t0\t0\t0\t0\t35.00\t13.95\n")
-    (tmp_path / "benchmarks/t.tsv").write_text(RECORD + "0.4\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n")
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/a.tsv").write_text(RECORD + "40.0\t0:00:40\t300.5\t0\t0\t0\t0\t0\t35.00\t13.95\n")
+    (tmp_path / "records/t.tsv").write_text(RECORD + "0.4\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n")
     return tmp_path
 
 
@@ -67,22 +68,21 @@ def test_records_give_processor_time_and_memory(root):
 
 
 def test_stages_gather_the_many_figures():
-    assert [stage_of(rule) for rule in ("draw_pf_npse", "make_cost", "collect_toy", "train_network")] == [
-        "draw figures",
-        "make tables",
-        "collect",
-        "train_network",
+    jobs = [
+        PlannedJob(rule, rule, 1, 1, None) for rule in ("draw_partial", "draw_toy", "collect_toy", "train")
     ]
+    table = projected(jobs, CostModel({}), STAGES).set_index("stage")
+    assert dict(table.jobs) == {"draw figures": 2, "collect": 1, "train": 1}
 
 
 def test_projection_adds_up_jobs(root):
     model = CostModel({"train_network": Rate(6, 10, 300, 1)})
-    table = projected(JOBS, model).set_index("stage")
+    table = projected(JOBS, model, STAGES).set_index("stage")
     assert table.loc["train_network", "core_hours"] == pytest.approx((6 + 3700) / 3600)
     assert table.share.sum() == pytest.approx(1)
     assert table.index[0] == "train_network"
     assert headline("paper", table.reset_index()) == "paper: 3 jobs, about 1.0 core-hours, longest job 1.0 h"
-    assert measured(finished(JOBS, root)).jobs.sum() == 2
+    assert measured(finished(JOBS, root), STAGES).jobs.sum() == 2
 
 
 def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
@@ -96,7 +96,10 @@ def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
 def test_cost_table_shows_measured_beside_projected(root):
     model = CostModel({"train_network": Rate(6, 10, 300, 1)})
     costs = pd.concat(
-        [measured(finished(JOBS, root)).assign(run="measured"), projected(JOBS, model).assign(run="paper")],
+        [
+            measured(finished(JOBS, root), STAGES).assign(run="measured"),
+            projected(JOBS, model, STAGES).assign(run="paper"),
+        ],
         ignore_index=True,
     )
     table = make({"costs": costs}, {"run": "smoke"})
@@ -112,13 +115,13 @@ def test_cost_table_shows_measured_beside_projected(root):
 
 
 def test_a_scale_that_cannot_be_planned_is_left_out(root, monkeypatch):
-    def planned(root, chosen=(), configfile=None):
-        if chosen:
+    def planned(root, settings=(), configfile=None):
+        if settings:
             raise plan.PlanError("methods.NEW.steps is missing")
         return JOBS
 
     monkeypatch.setattr(plan, "planned_jobs", planned)
-    table = plan.cost_table(root, root / "config.json", "published")
+    table = plan.cost_table(root, root / "config.json", "published", "paper", STAGES)
     assert set(table.run) == {"measured"}
 
 

@@ -7,11 +7,12 @@ from tallsbi.runner import guard
 from tallsbi.runner import provenance
 from tallsbi.runner.config import load_or_exit, run_name
 from tallsbi.runner.fingerprint import fingerprint
+from tallsbi.study.config_rules import problems as config_problems
 from tallsbi.study.stages.parts import share
 from tallsbi.study.tasks import has_uniform_prior, label_of
 from tallsbi.study.tasks import module_of as task_module
 
-CFG = load_or_exit(config, ROOT)
+CFG = load_or_exit(config, ROOT, config_problems)
 RESULTS = f"results/{run_name(CFG)}"
 LOGS = f"{RESULTS}/logs"
 RECORDS = f"{RESULTS}/records"

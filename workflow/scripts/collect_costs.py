@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tallsbi.runner.plan import cost_table
 from tallsbi.storage.files import write_json
+from tallsbi.study.project import STAGES
 
 with tempfile.TemporaryDirectory() as folder:
     configfile = Path(folder) / "config.json"
     write_json(job.settings, configfile)
-    job.write(cost_table(Path.cwd(), configfile, job.settings["protocol"]))
+    job.write(cost_table(Path.cwd(), configfile, job.settings["protocol"], "paper", STAGES))

@@ -1,54 +1,41 @@
-"""The configuration of the study: merge its layers, check the result, explain what is wrong.
+"""The configuration of a study: merge its layers, check the result, report every problem at once.
 
-Three layers make it, the later ones win: workflow/scales/<scale>.yaml, workflow/protocols/<protocol>.yaml,
-and config.yaml with Snakemake's `--config`. What a key may hold is in workflow/schemas/config.schema.yaml;
-this module turns a breach of it into a message with the key, the file it is set in, and what is allowed.
+There are three layers, and later ones win: workflow/scales/<scale>.yaml, workflow/protocols/<protocol>.yaml, and
+config.yaml with Snakemake's `--config`. workflow/schemas/config.schema.yaml says what a key may hold. The study
+passes its own rules between keys (`ConfigRules`).
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jsonschema.exceptions import ValidationError
 
+from tallsbi.runner.config_errors import ConfigError, Layers, breach_messages
 from tallsbi.runner.config_schema import (
     MISSING,
-    KeyPath,
     Validator,
-    allowed,
     child,
     close,
     did_you_mean,
     dotted,
-    is_number,
     leaves,
     look_up,
     schema_at,
-    schema_leaves,
     shorten,
 )
-from tallsbi.study.config_rules import Layers, Rules
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
 FOLDERS = {"scale": "workflow/scales", "protocol": "workflow/protocols"}
 HOLDS = {"scale": "a scale holds sizes only", "protocol": "a protocol holds fidelity switches only"}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
-
-class ConfigError(ValueError):
-    """Everything that is wrong with a configuration; `problems` has one text per problem."""
-
-    def __init__(self, problems: list[str]):
-        self.problems = problems
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        lines = [f"  {i}. {text}" for i, text in enumerate(problems, 1)]
-        head, foot = f"The configuration has {count}:", "Every key is described in docs/config.md."
-        super().__init__("\n".join([head, *lines, foot]))
+ConfigRules = Callable[[dict, Layers, tuple[str, ...]], Iterable[str]]
+"""The problems between keys, given the merged configuration, its layers and the problems the schema has found."""
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten times as fast
@@ -78,8 +65,12 @@ def read_yaml(root: Path, name: str) -> tuple[dict, list[str]]:
     return plain(data), []
 
 
+def load_schema(root: Path | str) -> dict:
+    return yaml.load((Path(root) / SCHEMA).read_text(encoding="utf-8"), Loader=Loader)
+
+
 def plain(value: Any) -> Any:
-    """A copy of plain dicts and lists. Keys become text: `50:` and `"50":` are the same key here."""
+    """A copy made of plain dicts and lists. Keys become text: `50:` and `"50":` are the same key here."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -88,7 +79,7 @@ def plain(value: Any) -> Any:
 
 
 def merge(base: Any, over: Any) -> Any:
-    """`over` laid on `base`: mappings merge, everything else replaces."""
+    """`over` on top of `base`: mappings merge, everything else replaces."""
     if not (isinstance(base, dict) and isinstance(over, dict)):
         return over
     return base | {key: merge(base.get(key), item) for key, item in over.items()}
@@ -97,8 +88,8 @@ def merge(base: Any, over: Any) -> Any:
 def choose_methods(merged: dict, top: dict, file: dict | None) -> dict:
     """Keep the methods that config.yaml (or the command line) names, in the order of config.yaml.
 
-    A scale only gives sizes: a method leaves the study when its line in config.yaml is deleted. The order
-    is taken from the file because Snakemake puts what the command line sets first.
+    A scale only gives sizes: deleting the line of a method in config.yaml takes it out of the study. The order comes
+    from the file because Snakemake puts first what the command line sets.
     """
     rest, names = {key: item for key, item in merged.items() if key != "methods"}, top.get("methods", MISSING)
     if not isinstance(names, dict):
@@ -118,76 +109,26 @@ def coerce(value: Any, node: dict | None) -> Any:
         return {key: coerce(item, child(node, key)) for key, item in value.items()}
     if isinstance(value, list):
         return [coerce(item, child(node, 0)) for item in value]
-    wanted = node is not None and node.get("type") in ("integer", "number")
-    if wanted and isinstance(value, str) and NUMBER.fullmatch(value):
+    wanted = (node or {}).get("type")
+    if wanted in ("integer", "number") and isinstance(value, str) and NUMBER.fullmatch(value):
         return int(value) if re.fullmatch(r"[-+]?\d+", value) else float(value)
-    if node is not None and node.get("type") == "string" and type(value) is int:
-        return str(value)
-    return value
-
-
-def unknown_key(path: KeyPath, schema: dict, layers: Layers) -> str:
-    """The message for a key the schema does not have, with the key that was probably meant."""
-    parent, key, known = path[:-1], str(path[-1]), schema_leaves(schema)
-    node = schema_at(schema, parent) or {}
-    rule = next(iter(node.get("patternProperties", {})), "")
-    in_use = look_up(layers.top, parent)  # where names are free, those in use are the ones to suggest
-    others = [name for name in in_use if child(node, name)] if isinstance(in_use, dict) else []
-    near = close(key, [*node.get("properties", {}), *others])
-    guesses = [dotted((*parent, near))] if near else []
-    elsewhere = [name for name in known if name.split(".")[-1] == key]
-    if not near and not elsewhere:
-        far = close(key, {name.split(".")[-1] for name in known})
-        guesses = [name for name in known if name.split(".")[-1] == far]
-    text = f"{dotted(path)}: unknown key (from {layers.origin(path)})"
-    text += f"; a name here must match {rule.split('$')[0]}$" if rule else ""
-    text += f"; `{key}` exists at {', '.join(elsewhere)}" if elsewhere else ""
-    return text + did_you_mean(*guesses)
-
-
-def missing_key(path: KeyPath, schema: dict, layers: Layers) -> str:
-    node = schema_at(schema, path) or {}
-    protocol, scale = layers.overlays
-    files = {"scale": f"{scale} or config.yaml", "protocol": f"{protocol} or config.yaml"}
-    text = f"{dotted(path)} is missing: set it in {files.get(node.get('x-layer'), 'config.yaml')}"
-    example = f" (`{path[1]}: {{{path[2]}: 400}}`)" if path[0] == "methods" and len(path) == 3 else ""
-    return f"{text}{example} to {allowed(node)}"
-
-
-def translate(error: ValidationError, schema: dict, layers: Layers) -> list[str]:
-    """The messages for one breach of the schema."""
-    path, value, node = tuple(error.absolute_path), error.instance, error.schema
-    if error.validator == "additionalProperties":
-        extra = [key for key in value if child(node, key) is None]
-        return [unknown_key((*path, key), schema, layers) for key in extra]
-    if error.validator == "required":
-        lacking = [key for key in node["required"] if key not in value]
-        return [missing_key((*path, key), schema, layers) for key in lacking]
-    text = f"{layers.found(path, value)}: must be {allowed(node)}"
-    if isinstance(value, float) and not is_number(value):
-        text += "; NaN and infinity do not count as numbers"
-    if error.validator == "minProperties":
-        text += "; at least one is needed"
-    if error.validator == "uniqueItems":
-        text += f"; repeated: {shorten([item for i, item in enumerate(value) if item in value[:i]])}"
-    if error.validator == "enum":
-        text += did_you_mean(close(value, [str(item) for item in node["enum"]]))
-    return [text]
+    return str(value) if wanted == "string" and type(value) is int else value
 
 
 def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[str]:
-    """Known keys that do not belong in this overlay. Unknown ones come out of the schema check."""
-    found = [(path, schema_at(schema, path)) for path, _ in leaves(data)]
-    foreign = [path for path, node in found if node is not None and node.get("x-layer") != layer]
+    """Known keys that do not belong in this overlay. The schema check reports the unknown ones."""
+    nodes = {path: schema_at(schema, path) for path, _ in leaves(data)}
     return [
-        f"{dotted(path)} does not belong in {name}: {HOLDS[layer]}; set it in config.yaml" for path in foreign
+        f"{dotted(path)} does not belong in {name}: {HOLDS[layer]}; set it in config.yaml"
+        for path, node in nodes.items()
+        if node is not None and node.get("x-layer") != layer
     ]
 
 
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
     """File name and content of the overlay that `top` names, and what is wrong with either."""
     folder, name = FOLDERS[layer], top.get(layer)
-    available = sorted(path.stem for path in (root / folder).glob("*.yaml"))
+    available = overlays(root, layer)
     if name not in available:
         text = f"{layer} = {shorten(name)}: no such {layer}" if layer in top else f"{layer} is missing"
         text += f"; available: {', '.join(available)} (the files of {folder})"
@@ -197,53 +138,49 @@ def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, 
     return file, data, problems + overlay_problems(layer, file, data, schema)
 
 
-def load_schema(root: Path | str) -> dict:
-    return yaml.load((Path(root) / SCHEMA).read_text(encoding="utf-8"), Loader=Loader)
+def overlays(root: Path, layer: str) -> list[str]:
+    """The names of all scales, or of all protocols."""
+    return sorted(path.stem for path in (root / FOLDERS[layer]).glob("*.yaml"))
 
 
-def resolve(config: Mapping, root: Path | str, known_methods: Collection[str] | None = None) -> dict:
+def resolve(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
     """The full configuration: `config` (config.yaml and --config) over its protocol over its scale, checked.
 
-    `known_methods` are the names of the algorithms there are; by default those of tallsbi.algorithms.
-    Raises ConfigError with every problem found.
+    Raises ConfigError with every problem.
     """
     root, top, schema = Path(root), plain(config), load_schema(root)
-    if known_methods is None:
-        from tallsbi import algorithms
-
-        known_methods = algorithms.names()
-    file, wrong_file = read_yaml(root, "config.yaml") if (root / "config.yaml").is_file() else (None, [])
-    scale_file, scale, wrong_scale = read_overlay("scale", top, root, schema)
-    protocol_file, protocol, wrong_protocol = read_overlay("protocol", top, root, schema)
-    layers = Layers(top, None if wrong_file else file, {protocol_file: protocol, scale_file: scale})
+    file, file_problems = read_yaml(root, "config.yaml") if (root / "config.yaml").is_file() else (None, [])
+    scale_file, scale, scale_problems = read_overlay("scale", top, root, schema)
+    protocol_file, protocol, protocol_problems = read_overlay("protocol", top, root, schema)
+    layers = Layers(top, None if file_problems else file, {protocol_file: protocol, scale_file: scale})
     merged = coerce(choose_methods(merge(merge(scale, protocol), top), top, layers.file), schema)
 
-    problems = wrong_file + wrong_scale + wrong_protocol
-    complete = scale and protocol  # without an overlay its keys are missing; saying so would hide the cause
+    problems = file_problems + scale_problems + protocol_problems
+    complete = scale and protocol  # without an overlay its keys are missing; naming them would hide the cause
     for error in Validator(schema).iter_errors(merged):
         reported = error.absolute_path and error.absolute_path[0] in FOLDERS
         if not reported and (complete or error.validator != "required"):
-            problems += translate(error, schema, layers)
-    problems += Rules(merged, layers, tuple(problems)).problems(known_methods)
+            problems += breach_messages(error, schema, layers)
+    problems += rules(merged, layers, tuple(problems))
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
     return merged
 
 
-def load_or_exit(config: Mapping, root: Path | str) -> dict:
+def load_or_exit(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
     """`resolve` for the Snakefile: a bad configuration prints its message alone and ends with code 1.
 
-    Snakemake puts the lines of the Snakefile around any exception but SystemExit.
+    Snakemake puts the lines of the Snakefile around any exception except SystemExit.
     """
     try:
-        return resolve(config, root)
+        return resolve(config, root, rules)
     except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
 
 
 def is_run_name(name: str) -> bool:
-    """Whether the name is a plain one, as the schema wants it: no way out of results/."""
+    """Whether the name is plain, as the schema demands: it cannot point outside results/."""
     return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
 
 

@@ -41,8 +41,8 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Record:
-    """What one job has taken."""
+class JobCost:
+    """What one job took: `seconds` of processor time and its peak `memory` in MiB."""
 
     key: str
     work: float
@@ -87,13 +87,13 @@ class CostModel:
         return math.ceil(limit / 100) * 100 * 2 ** (attempt - 1)
 
 
-def fit(records: Iterable[Record]) -> CostModel:
+def fit(records: Iterable[JobCost]) -> CostModel:
     """The rates that predict the records best, as ratios: a factor 2 counts the same for short and long jobs.
 
     A job without work is assumed to take `START` seconds, as one more record of every rule: without it a rule
     whose jobs are all of one size would not say how much of their time is overhead.
     """
-    by_rule: dict[str, list[Record]] = {}
+    by_rule: dict[str, list[JobCost]] = {}
     for record in records:
         by_rule.setdefault(rule_of(record.key), []).append(record)
     rates: dict[str, Rate] = {}
@@ -102,7 +102,7 @@ def fit(records: Iterable[Record]) -> CostModel:
     return CostModel(dict(sorted(rates.items())))
 
 
-def _fit_rule(records: list[Record]) -> dict[str, Rate]:
+def _fit_rule(records: list[JobCost]) -> dict[str, Rate]:
     import numpy as np
     from scipy.optimize import nnls
 
@@ -125,7 +125,7 @@ def _fit_rule(records: list[Record]) -> dict[str, Rate]:
     }
 
 
-def adapted(model: CostModel, records: Iterable[Record]) -> CostModel:
+def adapted(model: CostModel, records: Iterable[JobCost]) -> CostModel:
     """The model for the machine of the records: how much slower it is than predicted, as the median over them.
 
     A rule or method the model does not know gets the rate its own records give.

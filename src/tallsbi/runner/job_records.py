@@ -9,7 +9,7 @@ from tallsbi.storage.files import DataError
 
 
 @dataclass(frozen=True)
-class Benchmark:
+class JobRecord:
     """Seconds on the clock and of processor time, and the peak of its memory in MiB (0: not seen)."""
 
     wall: float
@@ -17,7 +17,7 @@ class Benchmark:
     memory: float
 
 
-def read_benchmark(path: str | Path) -> Benchmark:
+def read_job_record(path: str | Path) -> JobRecord:
     """The last record of a file; a damaged one gives a `DataError`."""
     path = Path(path)
     try:
@@ -31,7 +31,7 @@ def read_benchmark(path: str | Path) -> Benchmark:
     # What came after Snakemake's last look is added in proportion. A job that was over before the first has only
     # its time on the clock.
     processor = used * wall / _last_look(wall)
-    return Benchmark(wall, processor if processor > 0.3 * wall else wall, memory)
+    return JobRecord(wall, processor if processor > 0.3 * wall else wall, memory)
 
 
 def _last_look(wall: float) -> float:

@@ -1,10 +1,7 @@
 """What a run will cost, before it is run: its jobs from Snakemake, their times from `tallsbi.runner.costs`.
 
-    python -m tallsbi.runner.plan [--scale NAME] [--protocol NAME] [--config 'KEY=VALUE ...'] [--calibrate]
-
-Snakemake itself says which jobs a run has (a dry run of everything) and how large each is (`resources: work`).
-The rates are those of `workflow/resources/costs.csv`, times the speed of this machine as the records of the runs
-under `results/` show it; `--calibrate` writes the rates of these records into that file.
+A dry run of everything shows which jobs a run has and how large each is (`resources: work`). The rates are those of
+`workflow/resources/costs.csv`, times the speed of this machine, which the records of the runs under `results/` show.
 """
 
 from __future__ import annotations
@@ -13,23 +10,24 @@ import logging
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallsbi.runner.costs import TABLE, CostModel, Record, adapted, fit, read_model, write_model
-from tallsbi.runner.job_records import read_benchmark
-from tallsbi.runner.launch import options, run_of, settings
+from tallsbi.runner.config import overlays
+from tallsbi.runner.costs import TABLE, CostModel, JobCost, adapted, fit, read_model, write_model
+from tallsbi.runner.job_records import read_job_record
+from tallsbi.runner.options import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCALES = ("smoke", "laptop", "paper")
-# Rules that only name targets.
-_TARGETS = {"all", "toy", "sbibm", "jrnmm"}
 _FIELD = re.compile(r"^    (\w+): (.*)$")
 _RULE = re.compile(r"^(?:local)?rule (\w+):$")
+
+Stages = Mapping[str, str]
+"""Start of a rule's name -> its stage in tables, for rules of which there are many; other rules are their own stage."""
 
 
 class PlanError(RuntimeError):
@@ -44,15 +42,17 @@ class PlannedJob:
     key: str
     work: float
     threads: int
-    benchmark: str | None
+    record: str | None
 
 
-def planned_jobs(root: Path, chosen: Sequence[str] = (), configfile: Path | None = None) -> list[PlannedJob]:
-    """All jobs of a run, whether or not they are done; `chosen` are `key=value` for Snakemake's --config."""
+def planned_jobs(
+    root: Path, settings: Sequence[str] = (), configfile: Path | None = None
+) -> list[PlannedJob]:
+    """All jobs of a run, whether or not they are done; `settings` are `key=value` for Snakemake's --config."""
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--nolock", "--cores", "2"]
     command += ["--nocolor"]
     command += ["--configfile", str(configfile)] if configfile else []
-    command += ["--config", *chosen] if chosen else []
+    command += ["--config", *settings] if settings else []
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PlanError(f"snakemake --dry-run failed:\n{(done.stderr or done.stdout).strip()}")
@@ -62,12 +62,12 @@ def planned_jobs(root: Path, chosen: Sequence[str] = (), configfile: Path | None
 def _parse(text: str) -> Iterator[PlannedJob]:
     rule, fields = "", {}
     for line in [*text.splitlines(), "rule end:"]:
-        if found := _RULE.match(line):
-            if rule and rule not in _TARGETS:
+        if match := _RULE.match(line):
+            if "output" in fields:  # a rule without output only names targets
                 yield _job(rule, fields)
-            rule, fields = found[1], {}
-        elif found := _FIELD.match(line):
-            fields.setdefault(found[1], found[2])
+            rule, fields = match[1], {}
+        elif match := _FIELD.match(line):
+            fields.setdefault(match[1], match[2])
 
 
 def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
@@ -77,37 +77,32 @@ def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
         key=resources.get("key", rule),
         work=float(resources.get("work", 1)),
         threads=int(fields.get("threads", 1)),
-        benchmark=fields.get("benchmark"),
+        record=fields.get("benchmark"),
     )
 
 
-def finished(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, Record]]:
-    """The jobs that have run, each with what it has taken."""
-    return [(job, record) for job in jobs if (record := _record(job, root)) is not None]
+def finished(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, JobCost]]:
+    """The jobs that have run, each with what it took."""
+    return [(job, cost) for job in jobs if (cost := _cost(job, root)) is not None]
 
 
-def _record(job: PlannedJob, root: Path) -> Record | None:
-    if job.benchmark is None or not (root / job.benchmark).exists():
+def _cost(job: PlannedJob, root: Path) -> JobCost | None:
+    if job.record is None or not (root / job.record).exists():
         return None
-    taken = read_benchmark(root / job.benchmark)
-    return Record(job.key, job.work, max(taken.processor, 0.1), taken.memory)
+    record = read_job_record(root / job.record)
+    return JobCost(job.key, job.work, max(record.processor, 0.1), record.memory)
 
 
-def stage_of(rule: str) -> str:
-    """The rule's stage in tables: every figure and table has a rule of its own, which says little there."""
-    for prefix, stage in (("draw_", "draw figures"), ("make_", "make tables"), ("collect_", "collect")):
-        if rule.startswith(prefix):
-            return stage
-    return rule
-
-
-def summary(jobs: Sequence[PlannedJob], seconds: Sequence[float], memory: Sequence[float]) -> pd.DataFrame:
-    """Per stage: jobs, core-hours, share, longest job in hours, peak memory in MiB; dearest first."""
+def summary(
+    jobs: Sequence[PlannedJob], seconds: Sequence[float], memory: Sequence[float], stages: Stages
+) -> pd.DataFrame:
+    """Per stage: jobs, core-hours, share, longest job in hours, peak memory in MiB; the most expensive first."""
     import pandas as pd
 
-    frame = pd.DataFrame(
-        {"stage": [stage_of(job.rule) for job in jobs], "seconds": seconds, "memory": memory}
-    )
+    names = [
+        next((stages[start] for start in stages if job.rule.startswith(start)), job.rule) for job in jobs
+    ]
+    frame = pd.DataFrame({"stage": names, "seconds": seconds, "memory": memory})
     by_stage = frame.groupby("stage").agg(
         jobs=("seconds", "size"),
         core_hours=("seconds", "sum"),
@@ -119,51 +114,38 @@ def summary(jobs: Sequence[PlannedJob], seconds: Sequence[float], memory: Sequen
     return by_stage.sort_values("core_hours", ascending=False).reset_index()
 
 
-def projected(jobs: Sequence[PlannedJob], model: CostModel) -> pd.DataFrame:
+def projected(jobs: Sequence[PlannedJob], model: CostModel, stages: Stages) -> pd.DataFrame:
     """The summary of what the jobs will take."""
-    return summary(
-        jobs,
-        [model.seconds(job.key, job.work) for job in jobs],
-        [model.rate(job.key).memory for job in jobs],
-    )
+    seconds = [model.seconds(job.key, job.work) for job in jobs]
+    return summary(jobs, seconds, [model.rate(job.key).memory for job in jobs], stages)
 
 
-def measured(done: Sequence[tuple[PlannedJob, Record]]) -> pd.DataFrame:
-    """The summary of what jobs have taken."""
-    return summary(
-        [job for job, _ in done],
-        [record.seconds for _, record in done],
-        [record.memory for _, record in done],
-    )
+def measured(done: Sequence[tuple[PlannedJob, JobCost]], stages: Stages) -> pd.DataFrame:
+    """The summary of what jobs took."""
+    jobs, costs = [job for job, _ in done], [cost for _, cost in done]
+    return summary(jobs, [cost.seconds for cost in costs], [cost.memory for cost in costs], stages)
 
 
-def recorded_runs(root: Path) -> list[str]:
-    """The scales with a run under `results/` that has records."""
-    return [scale for scale in SCALES if (root / "results" / scale / "records").is_dir()]
+def local_costs(root: Path) -> list[JobCost]:
+    """What the jobs took in all runs under `results/` that are named by their scale."""
+    scales = [scale for scale in overlays(root, "scale") if (root / "results" / scale / "records").is_dir()]
+    return [cost for scale in scales for _, cost in finished(planned_jobs(root, [f"scale={scale}"]), root)]
 
 
-def local_records(root: Path) -> list[Record]:
-    """The records of all runs under `results/` that are named by their scale."""
-    records = []
-    for scale in recorded_runs(root):
-        done = finished(planned_jobs(root, [f"scale={scale}"]), root)
-        records += [record for _, record in done]
-    return records
+def cost_table(root: Path, configfile: Path, protocol: str, scale: str, stages: Stages) -> pd.DataFrame:
+    """What the run of a configuration took per stage, and what the run of another scale will take.
 
-
-def cost_table(root: Path, configfile: Path, protocol: str, scale: str = "paper") -> pd.DataFrame:
-    """What the run of a configuration has taken per stage, and what the run of another scale will take.
-
-    The column `run` says `measured`, or names the scale of the projection, which is left out if that scale cannot be
-    planned, say because a method of this configuration has no size there.
+    The column `run` says `measured`, or names the scale of the projection. The projection is left out if that scale
+    cannot be planned, for example because a method of this configuration has no size there.
     """
     import pandas as pd
 
     done = finished(planned_jobs(root, configfile=configfile), root)
-    model = adapted(read_model(root / TABLE), [record for _, record in done])
-    tables = {"measured": measured(done)}
+    model = adapted(read_model(root / TABLE), [cost for _, cost in done])
+    tables = {"measured": measured(done, stages)}
     try:
-        tables[scale] = projected(planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"]), model)
+        jobs = planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"])
+        tables[scale] = projected(jobs, model, stages)
     except PlanError as error:
         logging.getLogger(__name__).warning("no projection to %s: %s", scale, error)
     return pd.concat([table.assign(run=run) for run, table in tables.items()], ignore_index=True)
@@ -175,45 +157,22 @@ def headline(name: str, table: pd.DataFrame) -> str:
     return f"{name}: {table.jobs.sum():,} jobs, about {effort}, longest job {table.longest_h.max():.1f} h"
 
 
-def shown(table: pd.DataFrame) -> str:
-    text = table.assign(
-        core_hours=table.core_hours.map("{:.2f}".format),
-        share=table.share.map("{:.0%}".format),
-        longest_h=table.longest_h.map("{:.2f}".format),
-        peak_mib=table.peak_mib.map("{:.0f}".format),
-    )
-    return text.to_string(index=False)
+def describe(run: Run, stages: Stages) -> str:
+    """What the run will cost, as a table and a headline."""
+    model = adapted(read_model(run.root / TABLE), local_costs(run.root))
+    table = projected(planned_jobs(run.root, run.settings), model, stages)
+    formats = {"core_hours": "{:.2f}", "share": "{:.0%}", "longest_h": "{:.2f}", "peak_mib": "{:.0f}"}
+    text = table.assign(**{name: table[name].map(form.format) for name, form in formats.items()})
+    return f"{text.to_string(index=False)}\n{headline(run.name, table)}"
 
 
-def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    parser = options(__doc__.splitlines()[0])
-    parser.add_argument(
-        "--calibrate", action="store_true", help="write the rates of the records under results/"
-    )
-    given, root = parser.parse_args(arguments), root or Path.cwd()
-    try:
-        if given.calibrate:
-            return _calibrate(root)
-        model = adapted(read_model(root / TABLE), local_records(root))
-        table = projected(planned_jobs(root, settings(given)), model)
-    except PlanError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(shown(table))
-    print(headline(run_of(given, root), table))
-    return 0
-
-
-def _calibrate(root: Path) -> int:
-    records = local_records(root)
-    if not records:
+def calibrate(root: Path) -> int:
+    """Fits the rates to the records under results/ and writes them to the cost table; returns the exit code."""
+    costs = local_costs(root)
+    if not costs:
         print("no records under results/: run `make results` first", file=sys.stderr)
         return 1
-    model = CostModel({**read_model(root / TABLE).rates, **fit(records).rates})
-    write_model(CostModel(dict(sorted(model.rates.items()))), root / TABLE)
-    print(f"{TABLE}: {len(model.rates)} rates from {len(records)} records")
+    rates = {**read_model(root / TABLE).rates, **fit(costs).rates}
+    write_model(CostModel(dict(sorted(rates.items()))), root / TABLE)
+    print(f"{TABLE}: {len(rates)} rates from {len(costs)} records")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

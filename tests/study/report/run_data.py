@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
+from config_files import resolved
 from matplotlib.figure import Figure
 
-from tallsbi.runner.config import resolve
 from tallsbi.storage.files import write_csv, write_text
 from tallsbi.study.report.gather import Origin, Sources
 from tallsbi.study.report.page import Page
@@ -57,7 +56,7 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     _benchmark(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
     _benchmark(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
     _benchmark(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
-    config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()), ROOT)
+    config = resolved()
     return Run(
         Sources(root=ROOT, run=run, page=run / "report" / "index.html"),
         Record(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from config_files import resolved
 from PIL import Image
 from run_data import CLAIMS, FIGURES, ROOT, make_run
 
-from tallsbi.runner.config import resolve
 from tallsbi.storage.files import DataError, read_csv, write_csv
 from tallsbi.study.report import captions, gather, records
 from tallsbi.study.report.render import to_html
@@ -130,7 +130,7 @@ def test_run_without_records_says_so(run):
 
 
 def test_switches_show_both_protocols(run):
-    config = resolve(yaml.safe_load((ROOT / "config.yaml").read_text()) | {"protocol": "stated"}, ROOT)
+    config = resolved(protocol="stated")
     rows = {row.key: row for row in replace(run.record, config=config).gather(run.sources).switches}
     assert set(rows) == set(config["fidelity"])
     prior = rows["toy_prior"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from tallsbi.runner.launch import options, run_of
+from tallsbi.runner.options import chosen_run, options
 from tallsbi.storage.files import DataError, atomic_path, write_text
 from tallsbi.study.report import captions, record
 from tallsbi.study.report.page import Claim, Figure, Ledger, Page, Part, Table
@@ -183,7 +183,7 @@ def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> in
     given, root = options(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
     given.scale = given.scale or "laptop"
     try:
-        page = record.read(root, root / "results" / run_of(given, root))
+        page = record.read(root, root / chosen_run(given, root).folder)
     except DataError as error:
         print(error, file=sys.stderr)
         return 1

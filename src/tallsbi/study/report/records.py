@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tallsbi.runner.job_records import read_benchmark
+from tallsbi.runner.job_records import read_job_record
 from tallsbi.study.report.page import Usage
 
 UNKNOWN = "unknown"
@@ -37,7 +37,7 @@ def read_records(folder: Path) -> tuple[Record, ...]:
 
 
 def _record(path: Path, part: str) -> Record:
-    taken = read_benchmark(path)
+    taken = read_job_record(path)
     return Record(part, taken.wall, taken.processor, taken.memory, path.stat().st_mtime)
 
 

@@ -1,6 +1,6 @@
 """Schema, files and docs of the configuration say the same, and the schema is strict.
 
-Run as a script, `python tests/test_config_schema.py` rewrites the table of docs/config.md from schema and layers.
+Run as a script, `python tests/study/test_config_schema.py` rewrites the table of docs/config.md from schema and layers.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import difflib
 import re
 
 import pytest
-
 from config_files import FILES, ROOT, SCHEMA, load
-from tallsbi.runner import config as cfg
+
+from tallsbi.runner.config_schema import Validator, allowed, child, leaves, schema_leaves
 
 TABLE_HEAD = "| key | allowed | value | meaning |\n| --- | --- | --- | --- |\n"
 
@@ -22,17 +22,17 @@ def wildcard(path: tuple) -> str:
     node, names = SCHEMA, []
     for key in path:
         names.append(key if key in node.get("properties", {}) else node.get("x-name", key))
-        node = cfg.child(node, key) or {}
+        node = child(node, key) or {}
     return ".".join(names)
 
 
 def schema_keys() -> set[str]:
-    return set(cfg.schema_leaves(SCHEMA))
+    return set(schema_leaves(SCHEMA))
 
 
 def file_keys() -> set[str]:
     files = [ROOT / "config.yaml", *FILES["scale"], *FILES["protocol"]]
-    return {wildcard(path) for file in files for path, _ in cfg.leaves(load(file))}
+    return {wildcard(path) for file in files for path, _ in leaves(load(file))}
 
 
 def docs_keys() -> set[str]:
@@ -65,13 +65,13 @@ def test_docs_table_is_up_to_date():
     kept = [comparable(line) for line in old.splitlines()]
     new = [comparable(line) for line in docs_table().removeprefix(TABLE_HEAD).splitlines()]
     diff = "\n".join(difflib.unified_diff(kept, new, "docs/config.md", "schema and layers", lineterm="", n=0))
-    assert not diff, f"run `python tests/test_config_schema.py` to update the table\n{diff}"
+    assert not diff, f"run `python tests/study/test_config_schema.py` to update the table\n{diff}"
 
 
 def comparable(line: str) -> str:
     """A row without the value from config.yaml, for that file is there to be edited."""
     _, key, allowed, value, meaning, _ = line.split("|")
-    node = cfg.schema_leaves(SCHEMA).get(key.strip(" `"), {})
+    node = schema_leaves(SCHEMA).get(key.strip(" `"), {})
     return "|".join([key, allowed, value if "x-layer" in node else " ", meaning])
 
 
@@ -121,7 +121,7 @@ UNBOUNDED = {".seed", f"{METHOD}.tau", f"{METHOD}.ratio", ".toy.mala.min_ess"}
 
 
 def test_schema_is_strict_everywhere():
-    cfg.Validator.check_schema(SCHEMA)
+    Validator.check_schema(SCHEMA)
     assert lapses(SCHEMA) == []
 
 
@@ -146,7 +146,7 @@ def test_a_laxer_schema_is_noticed(word):
 
 
 def value_text(key: str, data: dict) -> str:
-    found = {path: value for path, value in cfg.leaves(data) if wildcard(path) == key}
+    found = {path: value for path, value in leaves(data) if wildcard(path) == key}
     name = next((i for i, part in enumerate(key.split(".")) if part.startswith("<")), -1)
     words = [f"{path[name]} {value}" if "<" in key else str(value) for path, value in found.items()]
     return ", ".join(words)
@@ -160,11 +160,11 @@ def row(key: str, node: dict) -> str:
         value = "; ".join(f"{name}: {text}" for name, text in values.items())
     else:
         value = f"all {node['x-layer']}s: {first}" if "x-layer" in node else first
-    return f"| `{key}` | {cfg.allowed(node)} | {value} | {node['description']} |\n"
+    return f"| `{key}` | {allowed(node)} | {value} | {node['description']} |\n"
 
 
 def docs_table() -> str:
-    return TABLE_HEAD + "".join(row(*item) for item in cfg.schema_leaves(SCHEMA).items())
+    return TABLE_HEAD + "".join(row(*item) for item in schema_leaves(SCHEMA).items())
 
 
 if __name__ == "__main__":

@@ -10,23 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from config_files import FILES, ROOT, load, message, resolved, top
 
-from config_files import FILES, ROOT, load
 from tallsbi.runner import config as cfg
-from tallsbi.runner import where
-
-KNOWN = sorted({"GAUSS", "JAC", "LANGEVIN", "DET_GEF", "TAMED", *load("config.yaml")["methods"]})
-
-
-def top(**changes) -> dict:
-    """config.yaml at the smoke scale with changes, as Snakemake would hand it over."""
-    return cfg.merge(load("config.yaml"), {"scale": "smoke", "protocol": "published", **cfg.plain(changes)})
-
-
-def message(config: dict, root: Path = ROOT) -> str:
-    with pytest.raises(cfg.ConfigError) as caught:
-        cfg.resolve(config, root, KNOWN)
-    return str(caught.value)
+from tallsbi.runner.config_schema import look_up
+from tallsbi.study.config_rules import Rules, problems
 
 
 @pytest.fixture
@@ -45,36 +33,16 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("protocol", [path.stem for path in FILES["protocol"]])
 @pytest.mark.parametrize("scale", [path.stem for path in FILES["scale"]])
 def test_every_scale_and_protocol_resolves(scale, protocol):
-    full = cfg.resolve(top(scale=scale, protocol=protocol), ROOT, KNOWN)
+    full = resolved(scale=scale, protocol=protocol)
     assert full["toy"]["dims"] == load(f"workflow/scales/{scale}.yaml")["toy"]["dims"]
     assert full["fidelity"] == load(f"workflow/protocols/{protocol}.yaml")["fidelity"]
     assert full["toy"]["correlation"] == load("config.yaml")["toy"]["correlation"]
     assert full["methods"]["GAUSS"].keys() >= {"steps", "cov_samples", "cov_steps", "cov_eta"}
 
 
-def test_unknown_task_and_too_many_simulations_are_refused():
-    text = message(top(sbibm={"tasks": ["slpc"], "n_train": [20000], "n_obs": [101]}))
-    for fragment in (
-        "sbibm.tasks",
-        "slpc",
-        "did you mean `slcp`",
-        "sbibm.n_train",
-        "20000",
-        "sbibm.n_obs",
-        "101",
-    ):
-        assert fragment in text
-
-
-def test_setting_of_another_algorithm_is_refused():
-    text = message(top(methods={"JAC": {"tau": 1.0}}))
-    for fragment in ("methods.JAC.tau", "1.0", "no such setting", "steps"):
-        assert fragment in text
-
-
 def test_config_wins_over_overlays_and_lists_replace():
     changes = {"toy": {"seeds": 2, "dims": [10]}, "fidelity": {"uniform_switch": 0.25}}
-    full = cfg.resolve(top(**changes, methods={"JAC": {"steps": 7}}), ROOT, KNOWN)
+    full = resolved(**changes, methods={"JAC": {"steps": 7}})
     smoke, published = load("workflow/scales/smoke.yaml"), load("workflow/protocols/published.yaml")
     assert (full["toy"]["seeds"], full["toy"]["dims"]) == (2, [10])
     assert full["toy"]["n_obs"] == smoke["toy"]["n_obs"]
@@ -86,14 +54,14 @@ def test_config_wins_over_overlays_and_lists_replace():
 def test_protocol_wins_over_scale(tree, monkeypatch):
     monkeypatch.setattr(cfg, "overlay_problems", lambda *_: [])  # let a scale hold a key of the protocol
     (tree / "workflow/scales/smoke.yaml").open("a").write("fidelity: {uniform_switch: 0.125}\n")
-    full = cfg.resolve(top(), tree, KNOWN)
+    full = cfg.resolve(top(), tree, problems)
     assert full["fidelity"] == load("workflow/protocols/published.yaml")["fidelity"]
 
 
 def test_methods_are_those_of_config_in_the_order_of_the_file():
     config = top()
     config["methods"] = {"NEW": {"steps": 3}, "LANGEVIN": {}, "GAUSS": {"cov_steps": 9}}
-    full = cfg.resolve(config, ROOT, [*KNOWN, "NEW"])
+    full = cfg.resolve(config, ROOT, lambda *found: Rules(*found, ("GAUSS", "LANGEVIN", "NEW")).problems())
     assert list(full["methods"]) == ["GAUSS", "LANGEVIN", "NEW"]
     sizes = load("workflow/scales/smoke.yaml")["methods"]
     assert full["methods"]["LANGEVIN"]["steps"] == sizes["LANGEVIN"]["steps"]
@@ -102,7 +70,7 @@ def test_methods_are_those_of_config_in_the_order_of_the_file():
 def test_resolve_leaves_its_argument_alone():
     config = top()
     before = copy.deepcopy(config)
-    cfg.resolve(config, ROOT, KNOWN)["toy"]["dims"].append(99)
+    cfg.resolve(config, ROOT, problems)["toy"]["dims"].append(99)
     assert config == before
 
 
@@ -111,14 +79,14 @@ def test_command_line_text_becomes_numbers():
     given = parse_config(
         ["seed=7", "toy={seeds: 2, noise: [0, 0.01, 1e-3]}", "methods={LANGEVIN: {tau: 0.1}}"]
     )
-    full = cfg.resolve(top(**given), ROOT, KNOWN)
+    full = resolved(**given)
     assert (full["seed"], full["toy"]["seeds"], full["toy"]["noise"]) == (7, 2, [0, 0.01, 0.001])
     assert isinstance(full["toy"]["noise"][0], int)
     assert full["methods"]["LANGEVIN"]["tau"] == 0.1
 
 
 def test_unquoted_ddim_steps_are_the_same_key():
-    assert cfg.resolve(top(ddim={"eta": {50: 0.3}}), ROOT, KNOWN)["ddim"]["eta"]["50"] == 0.3
+    assert resolved(ddim={"eta": {50: 0.3}})["ddim"]["eta"]["50"] == 0.3
 
 
 def test_run_name():
@@ -153,16 +121,10 @@ toy: {seeds: true}               => toy.seeds = True && an integer from 1 to 100
 toy: {seeds: 5.0}                => toy.seeds = 5.0 && an integer from 1 to 1000
 toy: {correlation: 1}            => toy.correlation = 1 && at least 0 and less than 1
 toy: {mixture: {scales: [1.0]}}  => toy.mixture.scales = [1.0] && a list of 2, each a number greater than 0
-toy: {wide_prior: {std: [2, 1]}} => toy.wide_prior.std = [2, 1] && the first must be less than the second
-toy: {table: {dim: 5}}           => toy.table.dim = 5 && toy.dims = [2, 10] (from workflow/scales/smoke.yaml)
-toy: {dims: [2]}                 => 2 problems && toy.table.dim = 10 (from config.yaml) && toy.figure_dim = 10
-toy: {n_obs: [2], noise: [0]}    => 2 problems && toy.table.n_obs = 32 && toy.table.noise = 0.01
 ddim: {eta: {50: 1.5}}           => ddim.eta.50 = 1.5 && a number from 0 to 1
 ddim: {eta: {fifty: 1}}          => ddim.eta.fifty: unknown key && must match ^[1-9][0-9]*$
 device: cudda                    => device = 'cudda' && one of cpu, cuda && did you mean `cuda`?
 methods: {JAC: {parts: [toi]}} => methods.JAC.parts[0] = 'toi' && one of toy, sbibm, jrnmm && mean `toy`?
-methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
-methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, JAC_PD, LANGEVIN
 methods: {gauss: {}}             => methods.gauss: unknown key && did you mean `methods.GAUSS`?
 methods: {BARE: {}}              => methods.BARE.steps is missing && config.yaml (`BARE: {steps: 400}`)
 scale: smok                      => scale = 'smok' && laptop, paper, smoke && did you mean `smoke`?
@@ -170,22 +132,6 @@ scale: ../protocols/stated       => 1 problem && no such scale
 scale: [smoke]                   => 1 problem && no such scale
 protocol: statd                  => protocol = 'statd' && published, stated && did you mean `stated`?
 {scale: x, seed: -1}             => 2 problems && scale = 'x' && seed = -1
-methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, steps, cov_steps, cov_eta, cov_samples
-methods: {GAUSS: {parts: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
-methods: {GAUSS_PD: {narrowest: 0.9, widest: 0.1}} => methods.GAUSS_PD.narrowest = 0.9 && no more than widest = 0.1
-toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits
-sbibm: {bounds_tasks: [slpc]}    => sbibm.bounds_tasks = ['slpc'] && no task `slpc` && did you mean `slcp`?
-sbibm: {bounds_tasks: [sir]}     => sbibm.bounds_tasks = ['sir'] && the prior of sir is not uniform
-sbibm: {extra_tasks: [sir]}      => sbibm.extra_tasks = ['sir'] && sir in sbibm.tasks already
-sbibm: {steps: {sets: 50}}       => sbibm.steps.sets = 50 && no more than sbibm.sets = 2
-sbibm: {n_obs: [1, 101]}         => sbibm.n_obs = [1, 101] && no more than sbibm.observations = 100
-sbibm: {partial: {methods: [GAUSS_PD]}} => sbibm.partial.methods = ['GAUSS_PD'] && none of these takes part in sbibm
-sbibm: {training: {learning_rate: 0.01}} => sbibm.training.learning_rate = 0.01 && one of sbibm.training.learning_rates
-sbibm: {training: {batch_sizes: [64]}} => 2 problems && training.batch_size = 256 && lotka_volterra.batch_size = 256
-sbibm: {training: {exceptions: {sirr: {learning_rate: 0.001, batch_size: 64}}}} => did you mean `sir`?
-sbibm: {training: {validation_share: 0.00001}} => sbibm.training.validation_share = && holds out no row of 2000
-jrnmm: {training: {learning_rate: 0.5}} => jrnmm.training.learning_rate = 0.5 && which are trained
-jrnmm: {theta: {C: 5000}}        => jrnmm.theta.C = 5000 && inside jrnmm.bounds.C = [10, 250]
 {sead: 1, seed: x, toy: {dims: [], n_ob: 3}} => 4 problems && sead && seed = 'x' && toy.dims = [] && toy.n_ob
 """
 
@@ -200,7 +146,7 @@ def test_broken_config(line):
 @pytest.mark.parametrize("key", ["seed", "methods", "scale", "protocol", "toy.mixture", "toy.mala.retries"])
 def test_missing_key(key):
     config, (*parent, name) = top(), key.split(".")
-    del cfg.look_up(config, tuple(parent))[name]
+    del look_up(config, tuple(parent))[name]
     assert f"{key} is missing" in message(config)
 
 
@@ -239,7 +185,7 @@ def test_origin_is_config_yaml_when_the_file_says_so(tree):
 
 def test_load_or_exit_prints_the_message_only(capsys):
     with pytest.raises(SystemExit) as ended:
-        cfg.load_or_exit(top(seed=-1, methods={}) | {"methods": {}}, ROOT)
+        cfg.load_or_exit(top(seed=-1, methods={}) | {"methods": {}}, ROOT, problems)
     assert ended.value.code == 1
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -249,21 +195,3 @@ def test_load_or_exit_prints_the_message_only(capsys):
 def test_import_is_light():
     code = "import sys, tallsbi.runner.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT / "src", text=True) == "set()\n"
-
-
-def test_where(tmp_path, capsys):
-    (tmp_path / "config.yaml").write_text("{scale: smoke, protocol: published}\n")
-    assert where.main([], tmp_path) == 1
-    assert capsys.readouterr().err == "results/smoke has no tables or figures yet\n"
-    for name in ["tables/a.csv", "tables/a.md", "tables/b.csv", "figures/f.svg", "report/index.html"]:
-        path = tmp_path / "results/smoke-stated" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    assert where.main(["--protocol", "stated"], tmp_path) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "Tables   results/smoke-stated/tables              (2 tables)",
-        "Figures  results/smoke-stated/figures             (1 figure)",
-        "Report   results/smoke-stated/report/index.html",
-    ]
-    assert where.main(["--config", "run=trial", "--directory"], tmp_path) == 0
-    assert capsys.readouterr().out == "results/trial\n"
