@@ -24,10 +24,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tallsbi.api import TallPosterior
+from tallsbi import TallPosterior
 from tallsbi.metrics.c2st import c2st
 from tallsbi.metrics.sliced import sliced_wasserstein
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.scores.gaussian import tall_posterior
 
 M, RHO = 2, 0.8

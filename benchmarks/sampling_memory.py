@@ -36,7 +36,7 @@ def sample(name: str) -> float:
 
     from tallsbi.algorithms import build
     from tallsbi.algorithms.base import Problem
-    from tallsbi.priors import Gaussian
+    from tallsbi.priors.gaussian import Gaussian
     from tallsbi.samplers.base import Noise
     from tallsbi.schedule import BENCHMARK
     from tallsbi.scores.network import Architecture, ScoreNetwork

@@ -4,23 +4,40 @@ Notation, the same in every module: m = dim theta, d = dim x, n observations per
 dataset, B datasets solved in one call, T time steps. alpha(t) is the squared signal coefficient of the
 forward diffusion and upsilon(t) = 1 - alpha(t) its noise variance.
 
-`tallsbi.TallPosterior` is the way in for a simulator of one's own (see docs/tutorial.md).
+The names in `__all__` are the library for a simulator of one's own (see docs/tutorial.md). They are imported on
+first use: importing the package alone is free of torch, and the code of a job of the study does not include them.
+Inside the package, and in the study, everything is imported from the module that defines it.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tallsbi.api.diagnosis import Diagnosis
+    from tallsbi.api.posterior import TallPosterior
+    from tallsbi.priors.gaussian import Gaussian
+    from tallsbi.priors.lognormal import LogNormal
+    from tallsbi.priors.uniform import Uniform
+
 __version__ = "0.1.0"
+__all__ = ["Diagnosis", "Gaussian", "LogNormal", "TallPosterior", "Uniform"]
+
+# Modules by strings: code fingerprints follow import statements only.
+_MODULES = {
+    "Diagnosis": "tallsbi.api.diagnosis",
+    "Gaussian": "tallsbi.priors.gaussian",
+    "LogNormal": "tallsbi.priors.lognormal",
+    "TallPosterior": "tallsbi.api.posterior",
+    "Uniform": "tallsbi.priors.uniform",
+}
 
 
 def __getattr__(name: str) -> object:
-    """`TallPosterior` on first use: importing the package alone must stay free of torch.
-
-    The module is named by a string, so that the code of a job of the study does not include it.
-    """
-    if name == "TallPosterior":
+    if name in _MODULES:
         import importlib
 
-        return importlib.import_module("tallsbi.api").TallPosterior
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "TallPosterior"])
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Progress = Callable[[Iterable[Item]], Iterable[Item]]
+"""Passes the items of a loop on and shows how far it is; `iter` shows nothing."""
 
 EVERY = 10.0
 

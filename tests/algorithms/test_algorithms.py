@@ -11,10 +11,11 @@ from tallsbi import algorithms
 from tallsbi.algorithms import build, load, module_of, names, register
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.algorithms.gauss import Gauss
-from tallsbi.priors import Uniform
-from tallsbi.samplers import Noise
+from tallsbi.priors.uniform import Uniform
+from tallsbi.samplers.base import Noise
 from tallsbi.schedule import TOY
-from tallsbi.scores import MixtureScore, Perturbation, PerturbedScore
+from tallsbi.scores.mixture import MixtureScore
+from tallsbi.scores.perturbed import Perturbation, PerturbedScore
 
 ALL = ["DET_GEF", "GAUSS", "JAC", "LANGEVIN", "TAMED"]
 QUICK = {
@@ -36,8 +37,8 @@ def perturbed_problem(case, dtype=torch.float64):
 
 def one_dataset(problem, b):
     """Dataset b of a perturbed problem on its own."""
-    from tallsbi.priors import Gaussian
-    from tallsbi.scores import GaussianScore
+    from tallsbi.priors.gaussian import Gaussian
+    from tallsbi.scores.gaussian import GaussianScore
 
     exact = problem.score.exact
     prior = Gaussian(problem.prior.mean[b], problem.prior.cov[b])

@@ -11,11 +11,11 @@ from tallsbi.algorithms import gauss_pd as module
 from tallsbi.algorithms.base import Problem
 from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.priors import Gaussian
-from tallsbi.samplers import Noise
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK, TOY
-from tallsbi.scores import GaussianScore
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.scores.gaussian import GaussianScore
 
 GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 BOTH = ["GAUSS_PD", "JAC_PD"]

@@ -9,7 +9,7 @@ from oracles import generator
 from tallsbi.algorithms import build
 from tallsbi.algorithms.jac import Jac
 from tallsbi.api.engine import NetworkEngine
-from tallsbi.priors import Uniform
+from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork

@@ -11,7 +11,7 @@ from oracles import GaussianCase, check_gaussian_draws, generator
 
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
-from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.grids import power_grid
 from tallsbi.samplers.multistep import Multistep, denoised, log_snr
 from tallsbi.schedule import BENCHMARK, TOY, Schedule

@@ -10,10 +10,10 @@ from tallsbi.compose import jac_pd as module
 from tallsbi.compose.jac import JacScore
 from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.priors import Gaussian
-from tallsbi.samplers import Noise
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK, TOY
-from tallsbi.scores import MixtureScore
+from tallsbi.scores.mixture import MixtureScore
 
 GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 

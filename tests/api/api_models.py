@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import distributions as td
 
+from tallsbi import TallPosterior
 from tallsbi.algorithms.base import Problem
-from tallsbi.api import TallPosterior
-from tallsbi.priors import Gaussian
-from tallsbi.samplers import Noise
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 

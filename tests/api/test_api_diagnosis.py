@@ -7,7 +7,7 @@ import pytest
 import torch
 from api_models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
 
-from tallsbi.api import TallPosterior
+from tallsbi import TallPosterior
 from tallsbi.api.diagnosis import Diagnosis
 from tallsbi.metrics.lc2st import LocalTest
 

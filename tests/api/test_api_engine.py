@@ -6,7 +6,7 @@ import scipy.stats
 import torch
 from oracles import GaussianCase
 
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.scores.gaussian import tall_posterior
 
 

@@ -5,7 +5,7 @@ import torch
 from api_models import datasets, quick_fit, simulator
 from torch import distributions as td
 
-from tallsbi.api import TallPosterior
+from tallsbi import TallPosterior
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import write_tensors
 

@@ -8,9 +8,12 @@ import pytest
 import torch
 from api_models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
 
-from tallsbi.api import TallPosterior, failures, inputs
+from tallsbi import TallPosterior
+from tallsbi.api import failures, inputs
 from tallsbi.api.inputs import AnotherPrior, FarObservations, TrainingRange
-from tallsbi.priors import Gaussian, LogNormal, Uniform
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.lognormal import LogNormal
+from tallsbi.priors.uniform import Uniform
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from api_models import datasets, errors, exact_posterior, false_alarm, quick_fit, simulator, torch_prior
 
 import tallsbi
-from tallsbi.api import TallPosterior
+from tallsbi import TallPosterior
 
 
 @pytest.mark.parametrize("n", [1, 10, 100])

@@ -7,9 +7,12 @@ import torch
 from sbi.utils import BoxUniform, MultipleIndependent
 from torch import distributions as td
 
-from tallsbi.api.marginals import Marginals
-from tallsbi.api.priors import UnsupportedPrior, as_prior, from_json, to_json
-from tallsbi.priors import Gaussian, LogNormal, Uniform
+from tallsbi.api.priors import UnsupportedPrior, as_prior
+from tallsbi.priors.description import from_json
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.lognormal import LogNormal
+from tallsbi.priors.marginals import Marginals
+from tallsbi.priors.uniform import Uniform
 
 COV = torch.tensor([[2.0, 0.6], [0.6, 1.0]])
 LOW, HIGH = torch.tensor([-1.0, 2.0]), torch.tensor([3.0, 2.5])
@@ -59,7 +62,7 @@ def test_the_density_is_the_same(case):
 @pytest.mark.parametrize("case", CASES)
 def test_json_gives_the_same_prior(case):
     prior = as_prior(CASES[case][0])
-    again = from_json(to_json(prior))
+    again = from_json(prior.to_json())
     theta = prior.sample(20, torch.Generator().manual_seed(0))
     assert torch.equal(theta, again.sample(20, torch.Generator().manual_seed(0)))
     assert torch.equal(prior.log_prob(theta), again.log_prob(theta))

@@ -8,7 +8,7 @@ from sbi.neural_nets.factory import posterior_flow_nn, posterior_score_nn
 from sbi.utils import BoxUniform
 from torch import distributions as td
 
-from tallsbi.api import TallPosterior
+from tallsbi import TallPosterior
 from tallsbi.api.inputs import AnotherPrior
 from tallsbi.api.sbi_score import SbiScore
 

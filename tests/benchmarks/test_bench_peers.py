@@ -32,7 +32,7 @@ def test_the_exact_estimator_has_the_gradient_of_the_diffused_posterior():
 
 
 def test_ours_are_near_the_exact_posterior_and_rows_say_so(capsys):
-    from tallsbi.api import TallPosterior
+    from tallsbi import TallPosterior
 
     prior = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
     posterior = TallPosterior.from_sbi(peers.exact_estimator(), prior)

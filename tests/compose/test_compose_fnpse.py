@@ -4,7 +4,7 @@ import pytest
 import torch
 from oracles import GaussianCase, relative_error
 
-from tallsbi.compose import FactorisedScore
+from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.schedule import Schedule
 
 SHARP = Schedule(quadratic=9.975, linear=0.05, floor=0.0)

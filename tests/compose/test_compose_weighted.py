@@ -11,14 +11,16 @@ import pytest
 import torch
 from oracles import GaussianCase, generator, relative_error
 
-from tallsbi.compose import FactorisedScore
 from tallsbi.compose import jac as jac_module
 from tallsbi.compose.base import EventCount
+from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.compose.jac import JacScore
-from tallsbi.priors import Gaussian, LogNormal, Uniform
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.lognormal import LogNormal
+from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import BENCHMARK, TOY
-from tallsbi.scores import MixtureScore
+from tallsbi.scores.mixture import MixtureScore
 
 GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 SIZES = [(n, m) for n in (1, 2, 30, 100) for m in (1, 2, 10)]
@@ -151,7 +153,7 @@ def test_gaussian_priors_ignore_the_switch_over(name):
     before = tall(theta, 0.9)
     tall.switch_over = 1.0
     assert torch.equal(tall(theta, 0.9), before)
-    assert LogNormal(torch.zeros(2), torch.ones(2)).is_gaussian
+    assert LogNormal(torch.zeros(2), torch.ones(2)).constant_precision
 
 
 def test_switch_over_is_a_signal_level():

@@ -9,9 +9,11 @@ from oracles import few_examples, generator, random_covariance
 
 from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.jac_pd import JacPDScore
-from tallsbi.compose.loewner import bind_blocks, gains, matched_covariance
-from tallsbi.priors import Gaussian, LogNormal, Prior, Uniform
-from tallsbi.samplers import Noise
+from tallsbi.compose.loewner import bind_blocks, gains
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.lognormal import LogNormal
+from tallsbi.priors.uniform import Uniform
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.multistep import Multistep
 from tallsbi.schedule import BENCHMARK, TOY
 from tallsbi.scores.base import BoundScore, Score
@@ -87,27 +89,6 @@ def test_what_is_not_finite_stays_so_and_alone():
         gains(relative, torch.eye(2)[None], 1e-3, 2.0)
 
 
-def test_covariances_of_the_priors():
-    scale = torch.tensor([0.5, 2.0], dtype=torch.float64)
-    expected = torch.diag(scale.square())[None]
-    torch.testing.assert_close(matched_covariance(Gaussian(torch.zeros(2).double(), expected[0])), expected)
-    torch.testing.assert_close(matched_covariance(LogNormal(torch.ones(2).double(), scale)), expected)
-    half = np.sqrt(3) * scale
-    torch.testing.assert_close(matched_covariance(Uniform(1 - half, 1 + half)), expected)
-    with pytest.raises(ValueError, match="no known covariance"):
-        matched_covariance(_Unknown())
-
-
-class _Unknown(Prior):
-    """A prior of no known kind."""
-
-    def sample(self, count, generator): ...
-    def log_prob(self, theta): ...
-    def score_and_excess(self, theta, t, schedule): ...
-    def normalised(self, mean, std): ...
-    def to(self, *, dtype=None, device=None): ...
-
-
 @given(
     seed=st.integers(0, 2**31),
     n=st.sampled_from([2, 3, 10, 100, 1000]),
@@ -125,7 +106,7 @@ def test_gauss_pd_is_positive_definite_for_every_covariance_prior_n_and_t(seed, 
     x = torch.from_numpy(3 * rng.standard_normal((1, n, m))).to(dtype)
     blocks = bind_blocks(WildScore(m, schedule, seed), x, 300)
     tall = GaussPDScore(blocks, prior, covariances, dtype)
-    narrowest_precision = 1 / float(torch.linalg.eigvalsh(matched_covariance(prior)).max())
+    narrowest_precision = 1 / float(torch.linalg.eigvalsh(prior.covariance()).max())
     for t in [*Multistep(steps=50).grid(schedule)[:-1], *(i / 20 for i in range(1, 21)), 1e-6]:
         own = narrowest_precision + schedule.alpha(t) / schedule.sigma2(t)
         largest = float(tall.eigenvalues(t).max())

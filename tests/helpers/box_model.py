@@ -12,8 +12,8 @@ import scipy.stats
 import torch
 
 from tallsbi.algorithms.base import Problem
-from tallsbi.priors import Uniform
 from tallsbi.priors.truncated import truncated_normal_moments
+from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.base import BoundScore, Score
 

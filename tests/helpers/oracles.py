@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from hypothesis import settings
 
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import TOY
-from tallsbi.scores import GaussianScore
+from tallsbi.scores.gaussian import GaussianScore
 
 few_examples = settings(max_examples=60, deadline=None, derandomize=True)
 

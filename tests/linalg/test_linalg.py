@@ -5,7 +5,7 @@ import pytest
 import torch
 from oracles import random_covariance
 
-from tallsbi.linalg import excess_sums, inverse
+from tallsbi.linalg.batched import excess_sums, inverse
 
 COUNTS = [1, 63, 64, 65, 127, 128, 129, 300]
 DTYPES = [torch.float32, torch.float64]

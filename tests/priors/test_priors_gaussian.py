@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import few_examples, generator, random_covariance
 
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import BENCHMARK, TOY
 
 

@@ -6,7 +6,7 @@ import scipy.stats
 import torch
 from oracles import check_gaussian_draws, generator
 
-from tallsbi.priors import LogNormal
+from tallsbi.priors.lognormal import LogNormal
 from tallsbi.schedule import BENCHMARK
 
 LOC, SCALE = torch.tensor([-0.1, 2.0]).double(), torch.tensor([0.5, 0.2]).double()
@@ -30,7 +30,7 @@ def test_score_and_precision_are_the_gaussians_of_the_logarithm():
     score, excess = prior.score_and_excess(latent, 0.1, BENCHMARK)
     torch.testing.assert_close(score, (BENCHMARK.sqrt_alpha(0.1) * LOC - latent) @ torch.linalg.inv(cov))
     torch.testing.assert_close(excess[0, 0], torch.diag(1 / SCALE**2))
-    assert prior.is_gaussian
+    assert prior.constant_precision
 
 
 def test_maps_between_the_spaces_are_inverse():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import few_examples, generator
 
-from tallsbi.priors import Uniform
+from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import BENCHMARK, TOY
 
 LOW, HIGH = -1.0, 2.5

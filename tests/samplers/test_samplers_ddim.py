@@ -9,7 +9,7 @@ from oracles import GaussianCase, check_gaussian_draws, ddim_law, generator
 
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.compose.jac import JacScore
-from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM, ddim_coefficients, eta_for
 from tallsbi.schedule import BENCHMARK, TOY, Schedule
 

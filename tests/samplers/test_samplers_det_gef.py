@@ -12,8 +12,8 @@ import pytest
 import torch
 from oracles import GaussianCase, ancestral_law, check_gaussian_draws, generator
 
-from tallsbi.compose import FactorisedScore
-from tallsbi.samplers import Noise
+from tallsbi.compose.fnpse import FactorisedScore
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.det_gef import DetGef
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from oracles import GaussianCase, generator
 
-from tallsbi.compose import FactorisedScore
-from tallsbi.samplers import Noise
+from tallsbi.compose.fnpse import FactorisedScore
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.tamed import TamedLangevin
 from tallsbi.schedule import BENCHMARK, TOY
 

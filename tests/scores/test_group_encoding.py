@@ -10,7 +10,7 @@ from problems import generator
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss
 from tallsbi.compose.gauss import GaussScore
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.base import BoundScore, Score

@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network import Architecture, ScoreNetwork
+from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork, read_network, sidecar, write_network
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.storage.files import DataError
@@ -33,7 +34,10 @@ def test_round_trip(tmp_path, dtype):
     write_network(before, tmp_path / "net.safetensors")
     after = read_network(tmp_path / "net.safetensors")
     theta, x = torch.randn(1, 4, 2, dtype=dtype), torch.randn(1, 3, 3, dtype=dtype)
-    assert torch.equal(before.score().bind(x)(theta, 0.3), after.score().bind(x)(theta, 0.3))
+    assert torch.equal(
+        NetworkScore(before.network, before.schedule).bind(x)(theta, 0.3),
+        NetworkScore(after.network, after.schedule).bind(x)(theta, 0.3),
+    )
     assert after.network.architecture == before.network.architecture
     assert (after.schedule, after.task, after.facts) == (before.schedule, before.task, before.facts)
     assert torch.equal(after.normaliser.x_std, before.normaliser.x_std)

@@ -5,8 +5,8 @@ import torch
 from oracles import generator
 
 from tallsbi.schedule import TOY, Schedule
-from tallsbi.scores import MixtureScore
 from tallsbi.scores.base import BoundScore
+from tallsbi.scores.mixture import MixtureScore
 
 TIMES = [1e-3, 0.05, 0.3, 1.0]
 

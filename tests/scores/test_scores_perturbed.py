@@ -6,9 +6,9 @@ import pytest
 import torch
 from oracles import GaussianCase, generator
 
-from tallsbi.scores import Perturbation, PerturbedScore
 from tallsbi.scores import perturbed as module
 from tallsbi.scores.base import BoundScore
+from tallsbi.scores.perturbed import Perturbation, PerturbedScore
 
 EPS = 0.3
 TIMES = [1e-3, 0.1, 0.7, 1.0]

@@ -10,13 +10,14 @@ from problems import generator
 
 from tallsbi.algorithms import build
 from tallsbi.api.engine import Engine
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.group_network import read_group_network
 from tallsbi.scores.groups import GroupEncoding
+from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import write_network
 from tallsbi.storage.files import DataError
-from tallsbi.training import checkpoint, sets
+from tallsbi.training import checkpoint, groups
 from tallsbi.training.gradient import Gradient, flatten
 from tallsbi.training.groups import draw_sets, prepare_sets, train_on_groups
 from tallsbi.training.loss import diffuse, epoch_rows
@@ -82,7 +83,7 @@ def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
     """The trunk alone, fed with the codes, is an ordinary network."""
     theta, x = simulate(64, 2)
     encoding = GroupEncoding("deep_set", 2)
-    run = sets.SetRun(prepare_sets(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1)
+    run = groups.SetRun(prepare_sets(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1)
     rows = epoch_rows(run.data.theta, draw_sets(run.full, encoding, generator(2)), BENCHMARK, 3, generator(3))
     loss = run.gradient(rows)
     a = run.network.architecture
@@ -203,7 +204,10 @@ def test_round_trip_on_disk(tmp_path, kind):
     assert after.network.architecture == before.network.architecture
     rows = before.normaliser.x(encoding.blocks(x[:2, :2].double())).float()
     points = torch.randn(2, 5, 2, generator=generator(4))
-    assert torch.equal(after.score().bind(rows)(points, 0.3), before.score().bind(rows)(points, 0.3))
+    assert torch.equal(
+        NetworkScore(after.network, after.schedule).bind(rows)(points, 0.3),
+        NetworkScore(before.network, before.schedule).bind(rows)(points, 0.3),
+    )
     assert torch.equal(after.validation_losses, before.validation_losses)
     assert (after.task, after.facts) == (before.task, before.facts)
     assert json.loads(path.with_suffix(".json").read_text())["training"]["encoding"]["n_max"] == 3

@@ -6,7 +6,7 @@ from problems import generator
 
 from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.context import dropped, with_context

@@ -9,9 +9,10 @@ from problems import SMALL, LinearGaussian, generator
 
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK
+from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.training.data import prepare
 from tallsbi.training.loop import TrainingDiverged, train
 from tallsbi.training.loss import row_losses, validation_rows
@@ -37,7 +38,9 @@ def test_it_learns_the_score_of_a_gaussian(trained, t):
     z = torch.randn(theta.shape, generator=generator(2))
     point = BENCHMARK.sqrt_alpha(t) * normaliser.theta(theta) + BENCHMARK.sigma(t) * z
     observation = normaliser.x(x)
-    score = trained.saved("toy").score().bind(observation[:, None])(point[:, None], t)[:, 0, 0]
+    score = NetworkScore(trained.network, trained.schedule).bind(observation[:, None])(point[:, None], t)[
+        :, 0, 0
+    ]
     exact = CASE.single_score(point, observation, t, normaliser, BENCHMARK)
     error = BENCHMARK.sigma(t) * (score - exact)
     assert float(error.square().mean().sqrt()) < 0.06
@@ -52,7 +55,7 @@ def test_gauss_samples_the_tall_posterior_with_it(trained):
     prior = Gaussian(torch.zeros(2), torch.diag(torch.tensor(CASE.prior).float()))
     mean, std = normaliser.theta_mean.float(), normaliser.theta_std.float()
     problem = Problem(
-        trained.saved("toy").score(),
+        NetworkScore(trained.network, trained.schedule),
         prior.normalised(mean, std),
         normaliser.x(torch.from_numpy(x).float())[None],
     )

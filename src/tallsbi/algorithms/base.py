@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors.base import Prior
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.priors.base import DiffusedPrior
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.ddim import eta_for
 from tallsbi.scores.base import Score
 
@@ -23,7 +24,7 @@ class Problem:
     """n observations of each of B datasets, and the score and prior to explain them with."""
 
     score: Score
-    prior: Prior
+    prior: DiffusedPrior
     x: Float[Tensor, "B n d"]
 
     @property

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.compose.fnpse import FactorisedScore
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.det_gef import DetGef
 
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from tallsbi.algorithms.base import Problem, WeightedAlgorithm
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.ddim import DDIM
 
 _OBSERVATIONS = 100  # whose covariance runs are in memory at once

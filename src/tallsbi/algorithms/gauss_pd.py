@@ -17,8 +17,8 @@ from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.priors import Gaussian
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.multistep import Multistep
 
 _ENTRIES = 4_000_000  # scores held at once
@@ -79,8 +79,7 @@ class GaussPD(Algorithm):
     ) -> Float[Tensor, "B n m m"]:
         (B, n, d), m = x.shape, problem.score.dim
         single = problem.score.repeat(n).bind(x.reshape(B * n, 1, d))
-        prior = problem.prior.repeat(n) if isinstance(problem.prior, Gaussian) else problem.prior
-        plain = FactorisedScore(single, prior, B * n)
+        plain = FactorisedScore(single, problem.prior.repeat(n), B * n)
         start = _whitened(noise(B, n * self.cov_samples, m).reshape(B * n, self.cov_samples, m))
         theta = Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
         return _covariance(theta).reshape(B, n, m, m)

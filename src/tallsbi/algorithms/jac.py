@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Problem, WeightedAlgorithm
 from tallsbi.compose.jac import JacScore
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.ddim import DDIM
 
 

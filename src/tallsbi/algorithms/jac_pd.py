@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.samplers.base import Noise, Progress, Samples
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.multistep import Multistep
 
 _OBSERVATIONS = 100  # held at once; samples are taken in blocks as well

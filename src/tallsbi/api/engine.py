@@ -17,10 +17,12 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.compose.fnpse import FactorisedScore
-from tallsbi.priors import Prior, Uniform
-from tallsbi.samplers import Noise
-from tallsbi.samplers.base import Progress, Sampler, Samples
-from tallsbi.scores.context import LearnedPrior, with_context
+from tallsbi.priors.base import DiffusedPrior, Prior
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Sampler, Samples
+from tallsbi.scores.context import with_context
+from tallsbi.scores.learned_prior import LearnedPrior
+from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
 
 
@@ -28,7 +30,7 @@ def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1
     """The prior as the network sees it, in float64; the bounds of a uniform one times `bounds_factor`."""
     normaliser = saved.normaliser
     normalised = prior.to(dtype=torch.float64).normalised(normaliser.theta_mean, normaliser.theta_std)
-    return normalised.widened(bounds_factor) if isinstance(normalised, Uniform) else normalised
+    return normalised.widened(bounds_factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +80,17 @@ class NetworkEngine:
         """What an algorithm solves, for observations in their own space."""
         place = {"dtype": self.dtype, "device": self.device}
         # A copy: `to` converts a network in place, and this one is not ours.
-        saved = replace(self.saved, network=copy.deepcopy(self.saved.network).to(**place))
-        score, inputs = saved.score(), saved.normaliser.x(x.double()).to(**place)
+        network = copy.deepcopy(self.saved.network).to(**place)
+        score = NetworkScore(network, self.saved.schedule)
+        inputs = self.saved.normaliser.x(x.double()).to(**place)
         if self.knows_prior:
             inputs = with_context(inputs)
         if self.learned_covariance is not None:
-            prior: Prior = LearnedPrior(score, torch.zeros_like(inputs[:1, :1]), self.learned_covariance)
+            prior: DiffusedPrior = LearnedPrior(
+                score, torch.zeros_like(inputs[:1, :1]), self.learned_covariance
+            )
         else:
-            prior = normalised_prior(self.prior, saved, self.bounds_factor).to(**place)
+            prior = normalised_prior(self.prior, self.saved, self.bounds_factor).to(**place)
         return Problem(score, prior, inputs)
 
     def sample(

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from tallsbi.algorithms import base_name
 from tallsbi.api.inputs import METHOD
-from tallsbi.compose.loewner import reach
-from tallsbi.priors import Prior
+from tallsbi.priors.base import Prior
 
 _PLAUSIBLE = 8.0  # standard deviations from the mean of a prior without bounds
 
@@ -52,7 +51,7 @@ def warn(
 
 def implausible(prior: Prior, theta: Float[Tensor, "B S m"]) -> Bool[Tensor, "B S"]:
     """Finite draws outside the prior's support, or far beyond the bulk of it where that has no bounds."""
-    bounds, finite = reach(prior, _PLAUSIBLE), theta.isfinite().all(-1)
+    bounds, finite = prior.reach(_PLAUSIBLE), theta.isfinite().all(-1)
     if bounds is None:
         return torch.zeros_like(finite)
     low, high = (bound.to(theta) for bound in bounds)

@@ -10,9 +10,9 @@ import hashlib
 from pathlib import Path
 
 import tallsbi
-from tallsbi.api import priors
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.inputs import TrainingRange
+from tallsbi.priors.description import from_json
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import read_tensors, write_tensors
@@ -28,7 +28,7 @@ def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | No
     header = {
         "format": _FORMAT,
         "version": tallsbi.__version__,
-        "prior": priors.to_json(posterior.prior),
+        "prior": posterior.prior.to_json(),
         "farthest": None if known is None else known.farthest,
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
             raise DataError(f"{folder / POSTERIOR} is not in the format {_FORMAT!r}")
         if header["network"] != _digest(folder / NETWORK):
             raise DataError(f"{folder / NETWORK} is damaged or belongs to another posterior")
-        prior = priors.from_json(header["prior"])
+        prior = from_json(header["prior"])
         known = None
         if header["farthest"] is not None:
             known = TrainingRange.restored(tensors, float(header["farthest"]))

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.api.priors import latent_moments
-from tallsbi.priors import Prior
+from tallsbi.priors.base import Prior
 from tallsbi.random import integer_seed, torch_generator
 
 Simulator = Callable[[Tensor], Any]
@@ -198,18 +197,18 @@ def _one_each(x: Tensor, rows: int, name: str, hint: str) -> Float[Tensor, "N d"
 
 def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:
     """Says where parameters are not spread like the prior: it is divided out n - 1 times."""
-    known = latent_moments(prior)
-    if known is None or len(theta) < 2:
+    if len(theta) < 2:
         return
-    latent, (mean, sd) = prior.to_latent(theta.double()), known
-    found = latent.mean(0), latent.std(0)
+    latent, mean = prior.to_latent(theta.double()), prior.latent_mean()[0]
+    sd = prior.covariance()[0].diagonal().sqrt()
+    given = latent.mean(0), latent.std(0)
     bar = max(6 / math.sqrt(len(latent)), 0.1)  # six standard errors of a mean, and a tenth
-    wrong = (((found[0] - mean) / sd).abs() > bar) | ((found[1] / sd).log().abs() > bar)
+    wrong = (((given[0] - mean) / sd).abs() > bar) | ((given[1] / sd).log().abs() > bar)
     if bool(wrong.any()):
         k = int(wrong.nonzero()[0])
         warnings.warn(
-            f"theta does not look like draws of the prior: coordinate {k} has mean {float(found[0][k]):.3g} and "
-            f"standard deviation {float(found[1][k]):.3g} (in the space where the prior is Gaussian or uniform), the "
+            f"theta does not look like draws of the prior: coordinate {k} has mean {float(given[0][k]):.3g} and "
+            f"standard deviation {float(given[1][k]):.3g} (in the space where the prior is Gaussian or uniform), the "
             f"prior has {float(mean[k]):.3g} and {float(sd[k]):.3g}. The prior is divided out n - 1 times: with "
             "another one than theta was drawn from, the posterior of many observations is wrong.",
             AnotherPrior,

@@ -19,9 +19,10 @@ from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.inputs import METHOD, TrainingRange
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiPosterior, unpacked
-from tallsbi.priors import Prior
+from tallsbi.priors.base import Prior
+from tallsbi.progress import Progress
 from tallsbi.random import integer_seed, torch_generator
-from tallsbi.samplers.base import Progress, Samples
+from tallsbi.samplers.base import Samples
 from tallsbi.schedule import BENCHMARK
 from tallsbi.training.loop import train
 from tallsbi.training.settings import TrainingSettings

@@ -1,4 +1,4 @@
-"""Priors of other packages as priors of tallsbi, and priors as JSON.
+"""Priors of other packages as priors of tallsbi.
 
 Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Uniform` of torch, alone or inside
 `Independent`; `BoxUniform` of sbi; and independent coordinates of any kinds in `COORDINATES`, alone, inside
@@ -7,30 +7,17 @@ Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Unifo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from torch import distributions as td
 
-from tallsbi.api.marginals import Marginals
-from tallsbi.priors import Gaussian, LogNormal, Prior, Uniform
-
-COORDINATES: Mapping[str, tuple[str, ...]] = {
-    "Cauchy": ("loc", "scale"),
-    "Exponential": ("rate",),
-    "Gumbel": ("loc", "scale"),
-    "HalfCauchy": ("scale",),
-    "HalfNormal": ("scale",),
-    "Laplace": ("loc", "scale"),
-    "LogNormal": ("loc", "scale"),
-    "Normal": ("loc", "scale"),
-    "Uniform": ("low", "high"),
-}
-"""Kinds of a coordinate, with their parameters: those with a distribution function and its inverse."""
+from tallsbi.priors.base import Prior, UnsupportedPrior
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.lognormal import LogNormal
+from tallsbi.priors.marginals import COORDINATES, Marginals
+from tallsbi.priors.uniform import Uniform
 
 _SUPPORTED = (
     "supported are tallsbi.priors (Gaussian, LogNormal, Uniform), torch's MultivariateNormal, independent "
@@ -40,15 +27,13 @@ _SUPPORTED = (
 )
 
 
-class UnsupportedPrior(ValueError):
-    """There is no diffused score for this prior."""
-
-
 def as_prior(prior: Any) -> Prior:
     """The prior of tallsbi that is the same distribution; `UnsupportedPrior` where there is none."""
     if isinstance(prior, Prior):
-        if getattr(prior, "mean", torch.zeros(1)).shape[0] != 1:
-            raise UnsupportedPrior("prior: this Gaussian is one prior per dataset; give a single one.")
+        if len(prior.covariance()) != 1:
+            raise UnsupportedPrior(
+                f"prior: this {type(prior).__name__} is one prior per dataset; give a single one."
+            )
         return prior
     if isinstance(prior, (td.MultivariateNormal, td.LowRankMultivariateNormal)):
         if prior.batch_shape:
@@ -92,63 +77,3 @@ def _coordinates(prior: Any) -> list[td.Distribution]:
 
 def _stacked(coordinates: list[td.Distribution], parameter: str) -> Tensor:
     return torch.stack([getattr(coordinate, parameter) for coordinate in coordinates])
-
-
-def latent_moments(prior: Prior) -> tuple[Float[Tensor, "m"], Float[Tensor, "m"]] | None:
-    """Mean and standard deviation of every coordinate, in the space of `to_latent`; None for an unknown prior."""
-    if isinstance(prior, Uniform):
-        low, high = prior.low.double(), prior.high.double()
-        return (low + high) / 2, (high - low) / math.sqrt(12)
-    latent = getattr(prior, "latent", prior)
-    if not isinstance(latent, Gaussian):
-        return None
-    return latent.mean[0].double(), latent.cov[0].double().diagonal().sqrt()
-
-
-def to_json(prior: Prior) -> dict[str, Any]:
-    """A description `from_json` makes the prior of again, to the last digit."""
-    if isinstance(prior, Gaussian):
-        return {"kind": "Gaussian", **_numbers(mean=prior.mean[0], cov=prior.cov[0])}
-    if isinstance(prior, LogNormal):
-        return {"kind": "LogNormal", **_numbers(loc=prior.loc, scale=prior.scale)}
-    if isinstance(prior, Uniform):
-        return {"kind": "Uniform", **_numbers(low=prior.low, high=prior.high)}
-    if isinstance(prior, Marginals):
-        return {"kind": "Marginals", "coordinates": [_coordinate_json(c) for c in prior.coordinates]}
-    raise UnsupportedPrior(f"prior: {type(prior).__name__} has no form on disk; {_SUPPORTED}.")
-
-
-def _coordinate_json(coordinate: td.Distribution) -> dict[str, Any]:
-    name = type(coordinate).__name__
-    return {"kind": name, **_numbers(**{key: getattr(coordinate, key) for key in COORDINATES[name]})}
-
-
-def _numbers(**tensors: Tensor) -> dict[str, Any]:
-    dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    return {"dtype": dtype, **{name: tensor.tolist() for name, tensor in tensors.items()}}
-
-
-def from_json(description: Mapping[str, Any]) -> Prior:
-    """The prior `to_json` described; KeyError, TypeError or ValueError for anything else."""
-    kind = description["kind"]
-    if kind == "Marginals":
-        return Marginals([_coordinate_from_json(part) for part in description["coordinates"]])
-    kinds = {"Gaussian": Gaussian, "LogNormal": LogNormal, "Uniform": Uniform}
-    if kind not in kinds:
-        raise ValueError(f"there is no prior {kind!r}")
-    return kinds[kind](**_tensors(description))
-
-
-def _coordinate_from_json(description: Mapping[str, Any]) -> td.Distribution:
-    if description["kind"] not in COORDINATES:
-        raise ValueError(f"there is no coordinate {description['kind']!r}")
-    return getattr(td, description["kind"])(**_tensors(description))
-
-
-def _tensors(description: Mapping[str, Any]) -> dict[str, Tensor]:
-    dtype = {"float32": torch.float32, "float64": torch.float64}[description["dtype"]]
-    return {
-        key: torch.tensor(value, dtype=dtype)
-        for key, value in description.items()
-        if key not in ("kind", "dtype")
-    }

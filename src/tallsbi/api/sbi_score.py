@@ -28,10 +28,9 @@ from torch import Tensor, nn
 
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.api.inputs import AnotherPrior
-from tallsbi.api.priors import latent_moments
-from tallsbi.priors import Gaussian, Prior, Uniform
-from tallsbi.samplers import Noise
-from tallsbi.samplers.base import Progress, Samples
+from tallsbi.priors.base import Prior
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Noise, Samples
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
 
@@ -162,7 +161,7 @@ def _process(estimator: Any) -> _Process:
 
 def _warn_of_another_prior(score: SbiScore, prior: Prior) -> None:
     """sbi standardises with the moments of its training parameters, unless told not to."""
-    mean, sd = latent_moments(prior)
+    mean, sd = prior.latent_mean()[0], prior.covariance()[0].diagonal().sqrt()
     centre, spread = score.shift.double(), (score.scale * score.spread).double()
     standardised = bool((centre != 0).any()) or bool((spread != 1).any())
     if standardised and bool(
@@ -195,7 +194,7 @@ class SbiPosterior:
     @classmethod
     def of(cls, estimator: Any, prior: Prior) -> SbiPosterior:
         score = SbiScore(estimator)
-        if not isinstance(prior, (Gaussian, Uniform)):
+        if prior.transformed:
             raise ValueError(
                 f"from_sbi: the network diffuses theta itself, where a {type(prior).__name__} prior has no diffused "
                 "score in closed form; train sbi's network on a transform of theta with a Gaussian or uniform "

@@ -1,6 +1,1 @@
-"""Compositions: n single-observation scores into one score of the tall posterior."""
-
-from tallsbi.compose.base import TallScore
-from tallsbi.compose.fnpse import FactorisedScore
-
-__all__ = ["FactorisedScore", "TallScore"]
+"""Compositions of n single-observation scores into one score of the tall posterior, one file each."""

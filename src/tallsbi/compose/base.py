@@ -1,6 +1,6 @@
 """A tall score: the score of the diffused posterior given all n observations.
 
-A `TallScore` wraps a `BoundScore` and a `Prior`, so that a sampler sees one function of (theta, t) whatever
+A `TallScore` wraps a `BoundScore` and a `DiffusedPrior`, so that a sampler sees one function of (theta, t) whatever
 the composition. The precision-weighted compositions GAUSS and JAC share equation (16) of the paper,
 
     Lambda s = sum_j P_j s_j + (1 - n) P_prior s_prior,   Lambda = sum_j P_j + (1 - n) P_prior,
@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tallsbi.linalg import inverse
-from tallsbi.priors.base import Prior
+from tallsbi.linalg.batched import inverse
+from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 
 
@@ -46,7 +46,7 @@ class TallScore(ABC):
     `lost_definiteness` counts, per dataset, the evaluations in which Lambda was not positive definite.
     """
 
-    def __init__(self, single: BoundScore, prior: Prior, datasets: int) -> None:
+    def __init__(self, single: BoundScore, prior: DiffusedPrior, datasets: int) -> None:
         self.single, self.prior = single, prior
         self.n, self.schedule, self.dim, self.datasets = single.n, single.schedule, prior.dim, datasets
         self.lost_definiteness = EventCount(datasets)
@@ -62,7 +62,9 @@ class WeightedScore(TallScore):
     sqrt(alpha) <= switch_over (the published code's rule, 0.5); 0 means the weighted formula at every t.
     """
 
-    def __init__(self, single: BoundScore, prior: Prior, datasets: int, switch_over: float = 0.0) -> None:
+    def __init__(
+        self, single: BoundScore, prior: DiffusedPrior, datasets: int, switch_over: float = 0.0
+    ) -> None:
         super().__init__(single, prior, datasets)
         if not 0 <= switch_over <= 1:
             raise ValueError(f"switch_over={switch_over}: a level of sqrt(alpha), between 0 and 1.")
@@ -71,7 +73,7 @@ class WeightedScore(TallScore):
     def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
         if self.n == 1:
             return self.single(theta, t)[:, :, 0]
-        if not self.prior.is_gaussian and self.schedule.sqrt_alpha(t) <= self.switch_over:
+        if not self.prior.constant_precision and self.schedule.sqrt_alpha(t) <= self.switch_over:
             prior_score = self.prior.diffused_score(theta, t, self.schedule)
             return self.single.total(theta, t) + (1 - self.n) * prior_score
         return self._weighted(theta, t)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import WeightedScore
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 
 
@@ -22,7 +22,7 @@ class GaussScore(WeightedScore):
     def __init__(
         self,
         single: BoundScore,
-        prior: Prior,
+        prior: DiffusedPrior,
         covariances: Float[Tensor, "B n m m"],
         dtype: torch.dtype,
         switch_over: float = 0.0,

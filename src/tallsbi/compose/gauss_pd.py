@@ -21,8 +21,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
-from tallsbi.compose.loewner import gains, matched_covariance
-from tallsbi.priors.base import Prior
+from tallsbi.compose.loewner import gains
+from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 
 
@@ -35,7 +35,7 @@ class GaussPDScore(TallScore):
     def __init__(
         self,
         blocks: Sequence[BoundScore],
-        prior: Prior,
+        prior: DiffusedPrior,
         covariances: Float[Tensor, "B n m m"],
         dtype: torch.dtype,
         narrowest: float = 1e-6,
@@ -43,7 +43,7 @@ class GaussPDScore(TallScore):
     ) -> None:
         super().__init__(blocks[0], prior, covariances.shape[0])
         self.blocks, self.n = blocks, sum(block.n for block in blocks)
-        variances, axes = torch.linalg.eigh(matched_covariance(prior))
+        variances, axes = torch.linalg.eigh(prior.covariance())
         root = ((axes * variances.rsqrt()[..., None, :]) @ axes.mT)[:, None]
         gain = gains(root @ covariances.double() @ root, root, narrowest, widest)
         prior_excess = root @ root

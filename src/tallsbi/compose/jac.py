@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import WeightedScore
-from tallsbi.linalg import excess_sums
+from tallsbi.linalg.batched import excess_sums
 
 _CHUNK = 400_000  # Jacobian entries held at once
 

@@ -19,9 +19,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
-from tallsbi.compose.loewner import gains, matched_covariance
-from tallsbi.linalg import inverse
-from tallsbi.priors.base import Prior
+from tallsbi.compose.loewner import gains
+from tallsbi.linalg.batched import inverse
+from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 
 _CHUNK = 400_000  # Jacobian entries held at once
@@ -34,11 +34,11 @@ class JacPDScore(TallScore):
     """
 
     def __init__(
-        self, blocks: Sequence[BoundScore], prior: Prior, datasets: int, narrowest: float = 1e-4
+        self, blocks: Sequence[BoundScore], prior: DiffusedPrior, datasets: int, narrowest: float = 1e-4
     ) -> None:
         super().__init__(blocks[0], prior, datasets)
         self.blocks, self.n, self.narrowest = blocks, sum(block.n for block in blocks), narrowest
-        self._sharpest = 1 / torch.linalg.eigvalsh(matched_covariance(prior))[:, 0]
+        self._sharpest = 1 / torch.linalg.eigvalsh(prior.covariance())[:, 0]
 
     def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
         if self.n == 1:

@@ -20,30 +20,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors import Gaussian, LogNormal, Prior, Uniform
 from tallsbi.scores.base import BoundScore, Score
-
-
-def matched_covariance(prior: Prior) -> Float[Tensor, "#B m m"]:
-    """Covariance of the prior in latent space, in float64."""
-    latent = prior.latent if isinstance(prior, LogNormal) else prior
-    if isinstance(latent, Gaussian):
-        return latent.cov.double()
-    if isinstance(latent, Uniform):
-        return torch.diag_embed((latent.high - latent.low).double().square() / 12)[None]
-    raise ValueError(
-        f"The prior {type(prior).__name__} has no known covariance; add its case to `matched_covariance`."
-    )
-
-
-def reach(prior: Prior, deviations: float) -> tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]] | None:
-    """Bounds in latent space of what is plausible: the prior's support, or where that is the whole space so many
-    standard deviations around its mean. None for a prior that says neither."""
-    latent = prior.latent if isinstance(prior, LogNormal) else prior
-    if not isinstance(latent, Gaussian):
-        return prior.support()
-    away = deviations * latent.cov.diagonal(dim1=-2, dim2=-1).sqrt()
-    return (latent.mean - away)[:, None], (latent.mean + away)[:, None]
 
 
 def gains(

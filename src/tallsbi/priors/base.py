@@ -1,29 +1,102 @@
-"""What a prior must offer to the compositions.
+"""What a prior must offer: `DiffusedPrior` to a composition, `Prior` to a simulator as well.
 
-A prior knows its diffused score and the precision of its backward kernel q(theta_0 | theta_t), both in the
-space in which the diffusion runs. `to_latent` and `to_parameter` map between that space and the
-parameter's own (they differ for the log-normal prior only), and `normalised` gives the prior of
-(latent - mean) / std, which is what a network trained on standardised parameters sees.
+The diffusion runs in a latent space: log theta for a log-normal prior, theta itself for a Gaussian or a uniform
+one. A `DiffusedPrior` knows its diffused score and the precision of its backward kernel q(theta_0 | theta_t)
+there. A `Prior` can also be sampled and evaluated in the parameter's own space, and maps between the two:
+`to_latent`, `to_parameter`, and `normalised`, the prior of (latent - mean) / std, which is what a network
+trained on standardised parameters sees.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.schedule import Schedule
 
+Bounds = tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]]
 
-class Prior(ABC):
-    """A prior over theta, batched over datasets where its parameters are."""
+
+class UnsupportedPrior(ValueError):
+    """A prior that cannot be used here."""
+
+
+class DiffusedPrior(ABC):
+    """The prior of theta as compositions and samplers see it, in latent space; batched where its parameters are."""
 
     dim: int
 
-    is_gaussian: bool = False
-    """True where the backward kernel is Gaussian with a covariance that does not depend on theta_t."""
+    constant_precision: bool = False
+    """True where the precision of the backward kernel is the same for every theta_t."""
+
+    @abstractmethod
+    def score_and_excess(
+        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
+    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+        """Diffused score, and excess precision of the backward kernel.
+
+        The backward kernel q(theta_0 | theta_t) has precision (alpha / sigma^2) I + excess: the first term
+        is the noising kernel's, the excess is the prior's own. Kept apart, because the first cancels
+        exactly when n kernels are composed, and adding it here would round the excess away near t = 0.
+        The excess broadcasts over B and S.
+        """
+
+    @abstractmethod
+    def covariance(self) -> Float[Tensor, "#B m m"]:
+        """Covariance of theta_0, in float64."""
+
+    def diffused_score(
+        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
+    ) -> Float[Tensor, "B S m"]:
+        """Gradient of the log density of theta_t."""
+        return self.score_and_excess(theta, t, schedule)[0]
+
+    def backward_precision(
+        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
+    ) -> Float[Tensor, "#B #S m m"]:
+        """Inverse covariance of q(theta_0 | theta_t); broadcasts over B and S."""
+        excess = self.score_and_excess(theta, t, schedule)[1]
+        eye = torch.eye(self.dim, dtype=excess.dtype, device=excess.device)
+        return excess + eye * (schedule.alpha(t) / schedule.sigma2(t))
+
+    def support(self) -> tuple[Float[Tensor, "m"], Float[Tensor, "m"]] | None:
+        """Lower and upper bounds, None where the support is the whole space."""
+        return None
+
+    def reach(self, deviations: float) -> Bounds | None:
+        """Bounds of what is plausible: the support or, where that is the whole space, so many standard deviations
+        around the mean. None for a prior that knows neither."""
+        return self.support()
+
+    def repeat(self, n: int) -> DiffusedPrior:
+        """Every dataset's prior n times over, in the order of `repeat_interleave`; itself where all share one."""
+        return self
+
+
+@dataclass(frozen=True)
+class StandardMap:
+    """theta = outer(offset + scale inner(z)), which takes z ~ N(0, I) to the prior.
+
+    As data, so that any array library can compute it. A scale [m] multiplies coordinate by coordinate.
+    """
+
+    offset: Float[np.ndarray, "m"]
+    scale: Float[np.ndarray, "m *k"]
+    inner: Literal["identity", "ndtr"] = "identity"
+    outer: Literal["identity", "exp"] = "identity"
+
+
+class Prior(DiffusedPrior):
+    """A prior over theta that can be sampled and evaluated."""
+
+    transformed: bool = False
+    """True where the latent space is not the parameter's own."""
 
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
@@ -34,30 +107,8 @@ class Prior(ABC):
         """Log density in the parameter's own space."""
 
     @abstractmethod
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
-        """Diffused score, and excess precision of the backward kernel, in latent space.
-
-        The backward kernel q(theta_0 | theta_t) has precision (alpha / sigma^2) I + excess: the first term
-        is the noising kernel's, the excess is the prior's own. Kept apart, because the first cancels
-        exactly when n kernels are composed, and adding it here would round the excess away near t = 0.
-        The excess broadcasts over B and S.
-        """
-
-    def diffused_score(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> Float[Tensor, "B S m"]:
-        """Gradient of the log density of theta_t, in latent space."""
-        return self.score_and_excess(theta, t, schedule)[0]
-
-    def backward_precision(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> Float[Tensor, "#B #S m m"]:
-        """Inverse covariance of q(theta_0 | theta_t), in latent space; broadcasts over B and S."""
-        excess = self.score_and_excess(theta, t, schedule)[1]
-        eye = torch.eye(self.dim, dtype=excess.dtype, device=excess.device)
-        return excess + eye * (schedule.alpha(t) / schedule.sigma2(t))
+    def latent_mean(self) -> Float[Tensor, "#B m"]:
+        """Mean in latent space, in float64."""
 
     @abstractmethod
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Prior:
@@ -67,12 +118,31 @@ class Prior(ABC):
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Prior:
         """The same prior with its tensors converted."""
 
-    def support(self) -> tuple[Float[Tensor, "m"], Float[Tensor, "m"]] | None:
-        """Lower and upper bounds in latent space, None where the support is the whole space."""
-        return None
+    def widened(self, factor: float) -> Prior:
+        """The bounds of a uniform prior multiplied by `factor`; any other prior stays as it is."""
+        return self
 
     def to_latent(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
         return theta
 
     def to_parameter(self, latent: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
         return latent
+
+    def standard_map(self) -> StandardMap:
+        """How z ~ N(0, I) becomes theta, in float64."""
+        raise UnsupportedPrior(
+            f"a {type(self).__name__} prior has no map from standard normal coordinates; add `standard_map` to it."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A description from which `tallsbi.priors.description.from_json` makes the same prior again."""
+        raise UnsupportedPrior(
+            f"prior: {type(self).__name__} has no form on disk; add `to_json` to it and its name to "
+            "tallsbi.priors.description."
+        )
+
+
+def described(kind: str, **tensors: Tensor) -> dict[str, Any]:
+    """The name of a prior and its tensors as JSON, to the last digit."""
+    dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+    return {"kind": kind, "dtype": dtype, **{name: tensor.tolist() for name, tensor in tensors.items()}}

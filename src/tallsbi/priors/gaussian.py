@@ -8,19 +8,20 @@ has the constant precision cov^-1 + (alpha / sigma^2) I.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import Bounds, Prior, StandardMap, described
 from tallsbi.schedule import Schedule
 
 
 class Gaussian(Prior):
     """N(mean, cov), one for all datasets (mean [m], cov [m, m]) or one each ([B, m], [B, m, m])."""
 
-    is_gaussian = True
+    constant_precision = True
 
     def __init__(self, mean: Float[Tensor, "*B m"], cov: Float[Tensor, "*B m m"]) -> None:
         mean = mean if mean.ndim == 2 else mean[None]
@@ -66,17 +67,34 @@ class Gaussian(Prior):
         score = (schedule.sqrt_alpha(t) * self.mean[:, None, :] - theta) @ precision
         return score, self._precision[:, None]
 
+    def covariance(self) -> Float[Tensor, "#B m m"]:
+        return self.cov.double()
+
+    def latent_mean(self) -> Float[Tensor, "#B m"]:
+        return self.mean.double()
+
+    def reach(self, deviations: float) -> Bounds:
+        away = deviations * self.cov.diagonal(dim1=-2, dim2=-1).sqrt()
+        return (self.mean - away)[:, None], (self.mean + away)[:, None]
+
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
         return Gaussian((self.mean - mean) / std, self.cov / (std[:, None] * std[None, :]))
 
     def repeat(self, n: int) -> Gaussian:
-        """Every dataset's prior n times over, in the order of `repeat_interleave`."""
         if self.mean.shape[0] == 1:
             return self
         return Gaussian(self.mean.repeat_interleave(n, 0), self.cov.repeat_interleave(n, 0))
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Gaussian:
         return Gaussian(self.mean.to(dtype=dtype, device=device), self.cov.to(dtype=dtype, device=device))
+
+    def standard_map(self) -> StandardMap:
+        self._require_single("standard_map")
+        return StandardMap(self.latent_mean()[0].numpy(), torch.linalg.cholesky(self.covariance()[0]).numpy())
+
+    def to_json(self) -> dict[str, Any]:
+        self._require_single("to_json")
+        return described("Gaussian", mean=self.mean[0], cov=self.cov[0])
 
     def _require_single(self, what: str) -> None:
         if self.mean.shape[0] != 1:

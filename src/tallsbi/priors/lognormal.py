@@ -6,19 +6,19 @@ N(loc, diag(scale^2)); score and precision are those of that Gaussian.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import StandardMap, described
 from tallsbi.priors.gaussian import Gaussian
-from tallsbi.schedule import Schedule
+from tallsbi.priors.latent_gaussian import LatentGaussian
 
 
-class LogNormal(Prior):
+class LogNormal(LatentGaussian):
     """Independent log-normal coordinates."""
-
-    is_gaussian = True
 
     def __init__(self, loc: Float[Tensor, "m"], scale: Float[Tensor, "m"]) -> None:
         if not bool((scale > 0).all()):
@@ -27,22 +27,11 @@ class LogNormal(Prior):
         self.latent = Gaussian(loc, torch.diag(scale.square()))
         self.dim = self.latent.dim
 
-    def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
-        return self.latent.sample(count, generator).exp()
-
     def log_prob(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
         inside = (theta > 0).all(-1)
         log_theta = theta.clamp_min(torch.finfo(theta.dtype).tiny).log()
         density = self.latent.log_prob(log_theta) - log_theta.sum(-1)
         return torch.where(inside, density, torch.full_like(density, -torch.inf))
-
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
-        return self.latent.score_and_excess(theta, t, schedule)
-
-    def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
-        return self.latent.normalised(mean, std)
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> LogNormal:
         return LogNormal(self.loc.to(dtype=dtype, device=device), self.scale.to(dtype=dtype, device=device))
@@ -52,3 +41,9 @@ class LogNormal(Prior):
 
     def to_parameter(self, latent: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
         return latent.exp()
+
+    def standard_map(self) -> StandardMap:
+        return StandardMap(self.loc.double().numpy(), self.scale.double().numpy(), outer="exp")
+
+    def to_json(self) -> dict[str, Any]:
+        return described("LogNormal", loc=self.loc, scale=self.scale)

@@ -8,11 +8,13 @@ Both come from `truncated_normal_moments`, in float64 for every t.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import Prior, StandardMap, described
 from tallsbi.priors.truncated import truncated_normal_moments
 from tallsbi.schedule import Schedule
 
@@ -55,11 +57,17 @@ class Uniform(Prior):
         log_volume = (self.high - self.low).double().log().sum()
         return (log_z.sum(-1) - log_volume - 0.5 * self.dim * schedule.log_alpha(t)).to(theta.dtype)
 
+    def covariance(self) -> Float[Tensor, "#B m m"]:
+        return torch.diag_embed((self.high - self.low).double().square() / 12)[None]
+
+    def latent_mean(self) -> Float[Tensor, "#B m"]:
+        return (self.low.double() + self.high.double())[None] / 2
+
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Uniform:
         return Uniform((self.low - mean) / std, (self.high - mean) / std)
 
     def widened(self, factor: float) -> Uniform:
-        """Both bounds multiplied by `factor`: the published code doubles the normalised bounds."""
+        """Both bounds times `factor`: the published code doubles the normalised bounds."""
         return Uniform(self.low * factor, self.high * factor)
 
     def support(self) -> tuple[Float[Tensor, "m"], Float[Tensor, "m"]]:
@@ -67,6 +75,13 @@ class Uniform(Prior):
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Uniform:
         return Uniform(self.low.to(dtype=dtype, device=device), self.high.to(dtype=dtype, device=device))
+
+    def standard_map(self) -> StandardMap:
+        low, high = self.low.double(), self.high.double()
+        return StandardMap(low.numpy(), (high - low).numpy(), inner="ndtr")
+
+    def to_json(self) -> dict[str, Any]:
+        return described("Uniform", low=self.low, high=self.high)
 
     def _moments(self, theta: Tensor, t: float, schedule: Schedule) -> tuple[Tensor, Tensor, Tensor]:
         root, sigma = schedule.sqrt_alpha(t), schedule.sigma(t)

@@ -1,5 +1,1 @@
-"""Samplers: drive a tall score from noise to samples."""
-
-from tallsbi.samplers.base import Health, Noise, Sampler, Samples
-
-__all__ = ["Health", "Noise", "Sampler", "Samples"]
+"""Samplers, which take a tall score from noise to draws, one file each."""

@@ -8,20 +8,18 @@ also choose its own grid (`grid`) and remember what it needs from one step to th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.compose.base import EventCount, TallScore
+from tallsbi.progress import Progress
 from tallsbi.schedule import Schedule, time_grid
 
-T = TypeVar("T")
-Progress = Callable[[Iterable[T]], Iterable[T]]
 Stepper = Callable[[Tensor, float, float], Tensor]
 
 

@@ -38,7 +38,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
-from tallsbi.compose.loewner import reach
 from tallsbi.samplers.base import Noise, Sampler, Stepper
 from tallsbi.samplers.grids import power_grid
 from tallsbi.schedule import Schedule
@@ -104,7 +103,7 @@ def log_snr(schedule: Schedule, t: float) -> float:
 
 def _projection(tall: TallScore, deviations: float) -> Callable[[Tensor], Tensor]:
     """Onto the prior's support, or where it has no bounds onto what is plausible of it."""
-    bounds = reach(tall.prior, deviations)
+    bounds = tall.prior.reach(deviations)
     if bounds is None:
         return lambda estimate: estimate
     low, high = bounds

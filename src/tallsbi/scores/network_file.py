@@ -18,7 +18,6 @@ from torch import Tensor
 
 from tallsbi.schedule import Schedule
 from tallsbi.scores.network import Architecture, ScoreNetwork
-from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.storage import files
 from tallsbi.storage.tensors import read_tensors, write_tensors
@@ -36,10 +35,6 @@ class SavedNetwork:
     task: str
     validation_losses: Float[Tensor, "V"]
     facts: dict[str, Any] = field(default_factory=dict)
-
-    def score(self) -> NetworkScore:
-        """The posterior score for normalised parameters and observations."""
-        return NetworkScore(self.network, self.schedule)
 
 
 def sidecar(path: str | Path) -> Path:

@@ -22,8 +22,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.progress import Progress
 from tallsbi.random import torch_generator
-from tallsbi.samplers.base import Progress
 from tallsbi.schedule import Schedule
 from tallsbi.scores.network import ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork

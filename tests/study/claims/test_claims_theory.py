@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.samplers.det_gef import DetGef
 from tallsbi.study.claims import modes, theory

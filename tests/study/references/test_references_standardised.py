@@ -118,7 +118,7 @@ def test_the_coordinates_of_slcp_shun_what_cannot_be():
 
 
 def test_the_coordinates_of_slcp_refuse_another_box():
-    from tallsbi.priors import Uniform
+    from tallsbi.priors.uniform import Uniform
 
     class Shifted(type(load("slcp"))):
         prior = Uniform(torch.full((5,), -2.0), torch.full((5,), 3.0))

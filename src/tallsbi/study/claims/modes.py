@@ -15,7 +15,6 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-from tallsbi.priors import LogNormal, Uniform
 from tallsbi.random import torch_generator
 from tallsbi.study.stages.data import observations
 from tallsbi.study.tasks import load
@@ -46,12 +45,12 @@ def log_posterior(task: Task) -> Callable:
     import jax
     import jax.numpy as jnp
 
-    prior = task.prior
+    prior = task.prior.standard_map()
 
     def density(z: Any, x: Any) -> Any:
-        if isinstance(prior, LogNormal):
-            loc, scale = (np.asarray(part, dtype=np.float64) for part in (prior.loc, prior.scale))
-            return task.log_likelihood(jnp.exp(z), x) - 0.5 * jnp.sum(((z - loc) / scale) ** 2)
+        if prior.outer == "exp":
+            deviation = (z - prior.offset) / prior.scale
+            return task.log_likelihood(jnp.exp(z), x) - 0.5 * jnp.sum(deviation**2)
         return task.log_likelihood(z, x)
 
     return jax.jit(jax.value_and_grad(density))
@@ -61,13 +60,11 @@ def modes(
     task: Task, density: Callable, x: Float[np.ndarray, "n d"], starts: Float[np.ndarray, "k m"]
 ) -> Float[np.ndarray, "modes m"]:
     """The distinct local maxima, in units of the prior's standard deviation, the highest first."""
-    uniform = isinstance(task.prior, Uniform)
-    points = starts if uniform else np.log(starts)
+    box, bounds = task.prior.support(), None
+    points = starts if box is not None else np.log(starts)
     scale = points.std(0)
-    bounds = None
-    if uniform:
-        low, high = task.prior.low.double().numpy(), task.prior.high.double().numpy()
-        bounds = list(zip(low, high, strict=True))
+    if box is not None:
+        bounds = list(zip(*(bound.double().numpy() for bound in box), strict=True))
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = density(z, x)

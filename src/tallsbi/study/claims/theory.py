@@ -24,16 +24,14 @@ from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.compose.jac import JacScore
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.random import numpy_generator
-from tallsbi.samplers import Noise
-from tallsbi.samplers.base import Sampler
+from tallsbi.samplers.base import Noise, Sampler
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.samplers.det_gef import DetGef
 from tallsbi.schedule import TOY
-from tallsbi.scores import GaussianScore
 from tallsbi.scores.base import BoundScore, Score
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 from tallsbi.study.tasks.toy import make_toy
 
 TIMES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from tallsbi.priors import Uniform
 from tallsbi.study.references import grid, mixture, nuts
 from tallsbi.study.references.record import SETTINGS, Draws, Record, Request
 from tallsbi.study.references.standardised import (
@@ -132,8 +131,9 @@ def _plane(task: Task) -> tuple[Any, Any, np.ndarray, np.ndarray, bool]:
     use_float64()
     import jax
 
-    if isinstance(task.prior, Uniform):
-        low, high = (bound.to(torch.float64).numpy() for bound in task.prior.support())
+    box = task.prior.support()
+    if box is not None:
+        low, high = (bound.to(torch.float64).numpy() for bound in box)
         density, to_parameter, closed = weighted_likelihood(task), lambda point: point, True
     else:
         low, high = np.full(2, -WINDOW), np.full(2, WINDOW)

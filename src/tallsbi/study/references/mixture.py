@@ -18,7 +18,6 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from tallsbi.priors import Gaussian, Uniform
 from tallsbi.study.tasks.base import Task
 
 ENUMERATE = 10
@@ -82,15 +81,15 @@ def _truncated_normal(
 def _prior(task: Task) -> tuple[float, float]:
     """Precision of the prior (zero if flat) and half the width of its box (infinite if Gaussian)."""
     prior = task.prior
-    if isinstance(prior, Uniform):
-        if bool((prior.high != -prior.low).any()) or bool((prior.high != prior.high[0]).any()):
-            raise ValueError(
-                f"{task.name}: the box {prior.low.tolist()}, {prior.high.tolist()} is no centred cube."
-            )
-        return 0.0, float(prior.high[0])
-    if isinstance(prior, Gaussian) and bool((prior.mean == 0).all()):
-        precision = 1 / float(prior.cov[0, 0, 0])
-        if np.allclose(prior.cov[0].numpy(), np.eye(prior.dim) / precision):
+    box, covariance = prior.support(), prior.covariance()[0].numpy()
+    if box is not None:
+        low, high = box
+        if bool((high != -low).any()) or bool((high != high[0]).any()):
+            raise ValueError(f"{task.name}: the box {low.tolist()}, {high.tolist()} is no centred cube.")
+        return 0.0, float(high[0])
+    if not prior.transformed and bool((prior.latent_mean() == 0).all()):
+        precision = 1 / float(covariance[0, 0])
+        if np.allclose(covariance, np.eye(len(covariance)) / precision):
             return precision, np.inf
     raise ValueError(f"{task.name}: the mixture's posterior needs a centred isotropic or uniform prior.")
 

@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
-from tallsbi.priors import Gaussian, LogNormal, Uniform
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 LogDensity = Callable[[Any, Any], Any]
@@ -80,19 +78,12 @@ def coordinates(task: Task) -> Coordinates:
 def prior_map(task: Task) -> Callable[[Any], Any]:
     """T: z [m] -> theta [m], in JAX, that takes N(0, I) to the prior."""
     jnp = float64_numpy()
-    prior = task.prior.to(dtype=torch.float64)
-    if isinstance(prior, Uniform):
-        from jax.scipy.special import ndtr
+    from jax.scipy.special import ndtr
 
-        low, width = prior.low.numpy(), (prior.high - prior.low).numpy()
-        return lambda z: low + width * ndtr(z)
-    if isinstance(prior, LogNormal):
-        loc, scale = prior.loc.numpy(), prior.scale.numpy()
-        return lambda z: jnp.exp(loc + scale * z)
-    if isinstance(prior, Gaussian):
-        mean, factor = prior.mean[0].numpy(), torch.linalg.cholesky(prior.cov[0]).numpy()
-        return lambda z: mean + factor @ z
-    raise ValueError(
-        f"{task.name}: no standard normal coordinates for a {type(prior).__name__} prior; add them to "
-        "tallsbi.study.references.standardised."
-    )
+    functions = {"identity": lambda v: v, "exp": jnp.exp, "ndtr": ndtr}
+    described = task.prior.standard_map()
+    offset, scale = described.offset, described.scale
+    inner, outer = functions[described.inner], functions[described.outer]
+    if scale.ndim == 2:
+        return lambda z: outer(offset + scale @ inner(z))
+    return lambda z: outer(offset + scale * inner(z))

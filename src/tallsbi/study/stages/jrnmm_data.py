@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from tallsbi.priors import Uniform
+from tallsbi.priors.uniform import Uniform
 from tallsbi.random import integer_seed, torch_generator
 from tallsbi.study.tasks.jrnmm.simulator import simulate_summaries
 

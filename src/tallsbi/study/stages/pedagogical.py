@@ -11,12 +11,11 @@ import torch
 
 from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Problem
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.random import numpy_generator, torch_generator
-from tallsbi.samplers import Noise
+from tallsbi.samplers.base import Noise
 from tallsbi.schedule import TOY
-from tallsbi.scores import GaussianScore
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 from tallsbi.study.tasks.toy import equicorrelation
 
 

@@ -11,8 +11,8 @@ import torch
 from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.random import torch_generator
-from tallsbi.samplers import Noise, Samples
-from tallsbi.scores import Perturbation, PerturbedScore
+from tallsbi.samplers.base import Noise, Samples
+from tallsbi.scores.perturbed import Perturbation, PerturbedScore
 from tallsbi.study.tasks.toy import Toy, make_toy
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors import Prior
+from tallsbi.priors.base import Prior
 
 TRAINING_DRAWS = 50_000
 PARAMETER_SETS = 25

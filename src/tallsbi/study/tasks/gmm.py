@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from tallsbi.priors import Gaussian, Prior
+from tallsbi.priors.base import Prior
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 DIM = 10

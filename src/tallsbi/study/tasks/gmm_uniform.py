@@ -6,7 +6,8 @@ from functools import cached_property
 
 import torch
 
-from tallsbi.priors import Prior, Uniform
+from tallsbi.priors.base import Prior
+from tallsbi.priors.uniform import Uniform
 from tallsbi.study.tasks.gmm import DIM, Mixture
 
 BOUND = 10.0

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from tallsbi.priors import LogNormal
+from tallsbi.priors.lognormal import LogNormal
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 START = np.array([math.log(30.0), 0.0])

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from tallsbi.priors import LogNormal
+from tallsbi.priors.lognormal import LogNormal
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 PEOPLE = 1_000_000

@@ -20,10 +20,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.priors import Gaussian
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.random import numpy_generator, torch_generator
 from tallsbi.schedule import TOY
-from tallsbi.scores import GaussianScore, MixtureScore, Perturbation, Score
+from tallsbi.scores.base import Score
+from tallsbi.scores.gaussian import GaussianScore
+from tallsbi.scores.mixture import MixtureScore
+from tallsbi.scores.perturbed import Perturbation
 
 PROBLEMS = ("gaussian-wide", "gaussian-standard", "mixture")
 

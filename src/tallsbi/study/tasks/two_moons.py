@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from tallsbi.priors import Uniform
+from tallsbi.priors.uniform import Uniform
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 OFFSET = 0.25

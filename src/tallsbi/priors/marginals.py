@@ -8,23 +8,37 @@ coordinate, and kinds that have no diffused score of their own, such as the expo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
 
-from tallsbi.priors import Gaussian, Prior
+from tallsbi.priors.base import UnsupportedPrior, described
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.latent_gaussian import LatentGaussian
 from tallsbi.schedule import Schedule
+
+COORDINATES: Mapping[str, tuple[str, ...]] = {
+    "Cauchy": ("loc", "scale"),
+    "Exponential": ("rate",),
+    "Gumbel": ("loc", "scale"),
+    "HalfCauchy": ("scale",),
+    "HalfNormal": ("scale",),
+    "Laplace": ("loc", "scale"),
+    "LogNormal": ("loc", "scale"),
+    "Normal": ("loc", "scale"),
+    "Uniform": ("low", "high"),
+}
+"""Kinds of a coordinate, with their parameters: those with a distribution function and its inverse."""
 
 _EDGE = 1e-14  # a probability this close to 0 or 1 has no finite normal quantile worth computing with
 
 
-class Marginals(Prior):
+class Marginals(LatentGaussian):
     """Independent coordinates with distributions that have `cdf` and `icdf`, each of batch shape []."""
-
-    is_gaussian = True
 
     def __init__(self, coordinates: Sequence[Distribution]) -> None:
         self.coordinates = tuple(coordinates)
@@ -32,7 +46,7 @@ class Marginals(Prior):
         self.latent = Gaussian.standard(self.dim, torch.float64)
 
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
-        return self.to_parameter(self.latent.sample(count, generator)).float()
+        return super().sample(count, generator).float()
 
     def log_prob(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
         columns = []
@@ -48,9 +62,6 @@ class Marginals(Prior):
         self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
     ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
         return self.latent.to(dtype=theta.dtype, device=theta.device).score_and_excess(theta, t, schedule)
-
-    def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
-        return self.latent.normalised(mean, std)
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Marginals:
         return self  # quantiles are computed in float64 on the CPU whatever the sampler works in
@@ -68,3 +79,15 @@ class Marginals(Prior):
             for column, coordinate in zip(latent.double().unbind(-1), self.coordinates, strict=True)
         ]
         return torch.stack(columns, -1).to(latent.dtype)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "Marginals", "coordinates": [_coordinate_json(c) for c in self.coordinates]}
+
+
+def _coordinate_json(coordinate: Distribution) -> dict[str, Any]:
+    name = type(coordinate).__name__
+    if name not in COORDINATES:
+        raise UnsupportedPrior(
+            f"prior: a coordinate of the kind {name} has no form on disk; use one of {', '.join(COORDINATES)}."
+        )
+    return described(name, **{key: getattr(coordinate, key) for key in COORDINATES[name]})
