@@ -9,7 +9,7 @@ import torch
 from problems import generator
 
 from tallsbi.algorithms import build
-from tallsbi.api.engine import Engine
+from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.group_network import read_group_network
@@ -166,7 +166,7 @@ def test_gauss_on_blocks_finds_the_tall_posterior(trained, kind):
     """
     learned = trained if kind == "deep_set" else learn(kind)
     x = torch.tensor([2.0, -1.0]) + NOISE * torch.randn(1, 10, 2, generator=generator(21))
-    posterior = Engine(learned.saved("toy"), Gaussian(torch.zeros(2), torch.eye(2)))
+    posterior = NetworkEngine(learned.saved("toy"), Gaussian(torch.zeros(2), torch.eye(2)))
     blocks = GroupEncoding(kind, 4).blocks(x)
     run = posterior.sample(build("GAUSS", {"steps": 100}), blocks, 1000, [generator(22)])
     precision = 1 + 10 / NOISE**2
