@@ -1,5 +1,5 @@
-"""Benchmarks: `python -m benchmarks` prints how fast the hot loops are, next to what they should be.
+"""Speed benchmarks: `python -m benchmarks`, from the root of the repository, times the hot loops against their bars.
 
-One file per entry: a module of this package with a function `run(rounds) -> list[Row]` (see
-`benchmarks.report`). Nothing else has to know of it.
+One file per benchmark: a module of this package with a function `run(rounds) -> list[Row]` (see
+`benchmarks.report`). No list names it.
 """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks [entry ...] [--rounds N] [--strict]`."""
+"""`python -m benchmarks [name ...] [--rounds N] [--strict]`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,28 @@ import sys
 import benchmarks as package
 from benchmarks.report import Row, table
 
-# `c2st` holds the pairs that the entry `c2st_speed` compares on; `peers` is `make bench-peers`.
-NOT_ENTRIES = {"__main__", "c2st", "peers", "report"}
+NO_BENCHMARKS = {"__main__", "peers", "report"}  # `peers` is `make bench-peers`
 
 
-def entries() -> list[str]:
-    return [
-        module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in NOT_ENTRIES
-    ]
+def names() -> list[str]:
+    modules = pkgutil.iter_modules(package.__path__)
+    return [module.name for module in modules if module.name not in NO_BENCHMARKS]
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=package.__doc__)
-    parser.add_argument("entry", nargs="*", help=f"which ones to run (default: all): {', '.join(entries())}")
-    parser.add_argument(
-        "--rounds", type=int, default=15, help="repetitions, the fastest counts (default: 15)"
-    )
+    parser.add_argument("name", nargs="*", help=f"which ones to run (default: all): {', '.join(names())}")
+    parser.add_argument("--rounds", type=int, default=15, help="repetitions, the median counts (default: 15)")
     parser.add_argument("--strict", action="store_true", help="end with status 1 if a bar is missed")
     options = parser.parse_args(arguments)
-    unknown = set(options.entry) - set(entries())
+    unknown = set(options.name) - set(names())
     if unknown:
-        parser.error(f"no entry {', '.join(sorted(unknown))}: there are {', '.join(entries())}")
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}: there are {', '.join(names())}")
     import torch
 
     torch.set_num_threads(1)
     rows: list[Row] = []
-    for name in options.entry or entries():
+    for name in options.name or names():
         print(f"{name} ...", file=sys.stderr, flush=True)
         rows += importlib.import_module(f"{package.__name__}.{name}").run(options.rounds)
     print(table(rows))

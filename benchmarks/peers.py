@@ -1,8 +1,8 @@
 """`python -m benchmarks.peers`: side by side with sbi's methods for several observations.
 
 A Gaussian model with a known tall posterior: theta ~ N(0, I), x | theta ~ N(theta, 0.5 ((1 - rho) I + rho 11')) with
-rho = 0.8. Three networks can be compared on: `exact`, an estimator of sbi whose score is the exact one, so that only
-the methods' own errors are left; `sbi`, trained by sbi (NPSE, VP); `tallsbi`, trained by `TallPosterior.fit` on the
+rho = 0.8. There are three networks to compare on: `exact`, an estimator of sbi with the exact score, so that only
+the errors of the methods are left; `sbi`, trained by sbi (NPSE, VP); `tallsbi`, trained by `TallPosterior.fit` on the
 same simulations. The first two are sampled by sbi's methods and, through `TallPosterior.from_sbi`, by ours.
 
 Every method may evaluate the score `budget` times per draw and observation, a Jacobian counting m more; GAUSS_PD runs
@@ -32,10 +32,9 @@ from tallsbi.scores.gaussian import tall_posterior
 
 M, RHO = 2, 0.8
 NOISE = 0.5 * ((1 - RHO) * torch.eye(M) + RHO * torch.ones(M, M))
-STRAY = (
-    20.0  # posterior standard deviations; a draw this far off is counted and left out of the other columns
-)
-_ENOUGH = 50  # draws left of a dataset, or it does not count in them at all
+# A draw this many posterior standard deviations off is counted as a stray and left out of the other columns.
+STRAY = 20.0
+MIN_DRAWS = 50  # a dataset with fewer draws left does not count in the other columns
 COLUMNS = ["network", "method", "evaluations", "strays", "mean off by", "spread", "sW", "C2ST", "CPU s"]
 
 
@@ -93,8 +92,8 @@ def our_methods(posterior: TallPosterior, network: str, budget: int) -> Iterator
     def drawing(method: str, settings: dict[str, Any]) -> Callable[[Tensor, int], Tensor]:
         return lambda x, samples: posterior.sample(x, samples, method, settings=settings).float()
 
-    few, jacobian = budget // 5, budget // (1 + M)
-    yield Contestant(network, "LANGEVIN", f"{few} x 5", drawing("LANGEVIN", {"steps": few}))
+    langevin, jacobian = budget // 5, budget // (1 + M)
+    yield Contestant(network, "LANGEVIN", f"{langevin} x 5", drawing("LANGEVIN", {"steps": langevin}))
     yield Contestant(network, "GAUSS", f"{budget - 100} + 100", drawing("GAUSS", {"steps": budget - 100}))
     yield Contestant(network, "JAC", f"{jacobian} x {1 + M}", drawing("JAC", {"steps": jacobian}))
     yield Contestant(network, "GAUSS_PD", "50 + 30", drawing("GAUSS_PD", {}))
@@ -131,8 +130,8 @@ def measure(
         names = [contestant.network, contestant.method, contestant.evaluations]
         rows.append([*names, *_errors(white, reference), f"{seconds:.2f}"])
         say("  ".join(rows[-1]))
-    exactly = [rng.standard_normal((samples, M)) for _ in datasets]
-    rows.append(["", "exact draws", "", *_errors(exactly, reference), ""])
+    exact_draws = [rng.standard_normal((samples, M)) for _ in datasets]
+    rows.append(["", "exact draws", "", *_errors(exact_draws, reference), ""])
     return rows
 
 
@@ -140,7 +139,7 @@ def _errors(drawn: list[np.ndarray], reference: list[np.ndarray]) -> list[str]:
     # Not `>`: a draw that is not a number is a stray too.
     white = [w[np.linalg.norm(w, axis=1) <= STRAY] for w in drawn]
     strays = 1 - sum(map(len, white)) / sum(map(len, drawn))
-    pairs = [(w, r) for w, r in zip(white, reference, strict=True) if len(w) >= _ENOUGH]
+    pairs = [(w, r) for w, r in zip(white, reference, strict=True) if len(w) >= MIN_DRAWS]
     if not pairs:
         return [f"{strays:.1%}", "", "", "", ""]
     white = [w for w, _ in pairs]
@@ -161,7 +160,7 @@ def _trained(prior: torch.distributions.Distribution, theta: Tensor, x: Tensor, 
     from sbi.utils.tracking import TensorBoardTracker
     from torch.utils.tensorboard import SummaryWriter
 
-    # Else sbi leaves its logs in the directory one happens to be in.
+    # By default sbi leaves its logs in the current directory.
     with tempfile.TemporaryDirectory() as logs, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tracker = TensorBoardTracker(SummaryWriter(logs))
@@ -194,8 +193,8 @@ def main(arguments: list[str] | None = None) -> int:
     for network in options.networks:
         start = time.process_time()
         if network == "tallsbi":
-            own = TallPosterior.fit(prior, (theta, x), epochs=options.epochs)
-            contestants += our_methods(own, network, options.budget)
+            ours = TallPosterior.fit(prior, (theta, x), epochs=options.epochs)
+            contestants += our_methods(ours, network, options.budget)
         else:
             estimator = exact_estimator() if network == "exact" else _trained(prior, theta, x, options.epochs)
             theirs = VectorFieldPosterior(estimator, prior)

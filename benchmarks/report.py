@@ -1,8 +1,8 @@
-"""What an entry of the benchmarks returns, how it takes times, and how the results are shown.
+"""What a benchmark returns, how it takes times, and how the results are shown.
 
 Times are CPU seconds of one thread. In every round all contestants run in turns, and a ratio is the median
-of the rounds' own ratios. On a machine with other work to do this is the fairest comparison there is: time
-given to others does not count, and a slow moment hits all alike.
+of the rounds' own ratios. This compares fairly on a busy machine: the time of other programs
+does not count, and a slow moment hits all contestants alike.
 """
 
 from __future__ import annotations

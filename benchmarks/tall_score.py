@@ -15,7 +15,8 @@ from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 
 SAMPLES, OBSERVATIONS, M, D, HIDDEN, BLOCK = 1000, 30, 5, 8, 256, 600
-FEW = 20  # samples of the Jacobian's timing, so that it takes as long as the score of FEW (M + 1) samples
+# The Jacobian of this many samples takes about as long as the score of M + 1 times as many.
+JACOBIAN_SAMPLES = 20
 
 
 def run(rounds: int) -> list[Row]:
@@ -52,7 +53,7 @@ def run(rounds: int) -> list[Row]:
         },
         rounds,
     )
-    few, matching = theta[:, :FEW], theta[:, : FEW * (M + 1)]
+    few, matching = theta[:, :JACOBIAN_SAMPLES], theta[:, : JACOBIAN_SAMPLES * (M + 1)]
     slopes = cpu_times(
         {"jacobian": lambda: bound.with_jacobian(few, 0.3), "score": lambda: bound(matching, 0.3)}, 3 * rounds
     )
@@ -67,8 +68,8 @@ def run(rounds: int) -> list[Row]:
         row("tall score / plain vmap", "score", "vmap"),
         Row(
             "Jacobian / score, per sample",
-            slopes.seconds("jacobian") / FEW,
-            slopes.seconds("score") / (FEW * (M + 1)),
+            slopes.seconds("jacobian") / JACOBIAN_SAMPLES,
+            slopes.seconds("score") / (JACOBIAN_SAMPLES * (M + 1)),
             "s",
             slopes.ratio("jacobian", "score") * (M + 1),
             M + 1.5,

@@ -1,9 +1,12 @@
 """The pins, the conda file and pyproject.toml agree, and the installed packages agree with them."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -155,3 +158,14 @@ def test_pins_meet_the_requirements_of_the_pinned_packages(pins):
         if found := violations(requirements, pins):
             problems[name] = found
     assert problems == {}
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
+    """Benchmarks, tests and workflow stay in the repository."""
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = ZipFile(wheel).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"tallsbi"}
+    assert "tallsbi/api/__init__.py" in names
+    assert "tallsbi/benchmarks/__init__.py" not in names

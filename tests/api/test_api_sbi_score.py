@@ -137,9 +137,10 @@ def test_what_cannot_be_used_is_said():
         posterior.save("somewhere")
 
 
-def test_a_posterior_of_sbi_brings_its_prior_and_a_network_needs_one():
+def test_a_posterior_of_sbi_brings_its_prior_and_a_network_needs_one(tmp_path, monkeypatch):
     from sbi.inference import NPSE
 
+    monkeypatch.chdir(tmp_path)  # sbi leaves its logs in the directory it is run in
     prior = BoxUniform(torch.full((2,), -2.0), torch.full((2,), 2.0))
     theta = prior.sample((60,))
     trainer = NPSE(prior, show_progress_bars=False).append_simulations(theta, theta + 0.1)

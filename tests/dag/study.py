@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-PARTS = ("Snakefile", "Makefile", "config.yaml", "workflow", "profiles", "src")
+PARTS = ("Snakefile", "Makefile", "config.yaml", "workflow", "profiles", "src", "benchmarks")
 _RULE = re.compile(r"^(?:local)?rule (\w+):$")
 _OUTPUT = re.compile(r"^    output: (.*)$")
 

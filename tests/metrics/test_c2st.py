@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.c2st import pair
 from scipy.stats import norm
 
+from benchmarks.c2st import pair
 from tallsbi.metrics.c2st import c2st
 
 

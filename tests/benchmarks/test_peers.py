@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from benchmarks.__main__ import entries
 
 from benchmarks import peers
+from benchmarks.__main__ import names
 
 
-def test_it_is_no_entry_of_the_timings():
-    assert "peers" not in entries()
+def test_it_is_none_of_the_speed_benchmarks():
+    assert "peers" not in names()
 
 
 def test_exact_draws_are_white():

@@ -1,9 +1,10 @@
-"""The benchmarks' bookkeeping: ratios, bars, the table, and that every entry is found."""
+"""The benchmarks' bookkeeping: ratios, bars, the table, and that every benchmark is found."""
 
 import itertools
 
 import pytest
-from benchmarks.__main__ import entries, main
+
+from benchmarks.__main__ import main, names
 from benchmarks.report import Row, cpu_times, table
 
 
@@ -38,11 +39,11 @@ def test_table_is_aligned_and_a_row_without_a_bar_passes():
     assert lines[1].endswith("-")
 
 
-def test_entries_are_found_and_unknown_ones_named(capsys):
-    assert {"tall_score", "training_epoch", "sampling_memory"} <= set(entries())
+def test_benchmarks_are_found_and_unknown_ones_named(capsys):
+    assert {"c2st", "tall_score", "training_epoch", "sampling_memory"} <= set(names())
     with pytest.raises(SystemExit):
         main(["nothing"])
-    assert "no entry nothing" in capsys.readouterr().err
+    assert "no benchmark nothing" in capsys.readouterr().err
 
 
 def test_strict_tells_a_missed_bar(monkeypatch, capsys):
