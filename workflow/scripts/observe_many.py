@@ -4,6 +4,7 @@ from tallsbi.runner.job import start
 
 job = start(snakemake)
 
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.stages.many_data import observations, references
 
 task, settings = snakemake.wildcards.task, job.settings
@@ -13,7 +14,7 @@ truth = references(
     observed["x"].values,
     settings["n_obs"],
     settings["samples"],
-    settings["reference"],
+    ChainSettings.from_params(settings["reference"]),
     job.seed,
     job.progress,
 )

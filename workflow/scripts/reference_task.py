@@ -5,14 +5,13 @@ from tallsbi.runner.job import start
 job = start(snakemake)
 
 from tallsbi.storage.files import read_dataset
-from tallsbi.study.references.benchmark import reference_posterior
+from tallsbi.study.references.sbibm import reference_posterior
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks import load
 
 task, n_obs = load(snakemake.wildcards.task), snakemake.params.n_obs
 x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]
-settings = job.settings["sbibm"]
+samples = job.settings["sbibm"]["samples"]
+chains = ChainSettings.from_params(job.settings["sbibm"]["reference"])
 for index, n in enumerate(n_obs):
-    posterior = reference_posterior(
-        task, x, n, settings["samples"], settings["reference"], job.seed, job.progress
-    )
-    job.write(posterior, index)
+    job.write(reference_posterior(task, x, n, samples, chains, job.seed, job.progress), index)

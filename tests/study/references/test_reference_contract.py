@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 
-from tallsbi.study.references.benchmark import reference_posterior
+from tallsbi.study.references.sbibm import reference_posterior
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.stages.data import observations
 from tallsbi.study.tasks import load
 
-SETTINGS = {
-    "chains": 4,
-    "warmup": 300,
-    "draws": 500,
-    "max_rhat": 1.05,
-    "min_ess": 200,
-    "retries": 1,
-    "target_accept": 0.9,
-}
+SETTINGS = ChainSettings(
+    chains=4, warmup=300, draws=500, max_rhat=1.05, min_ess=200, retries=1, target_accept=0.9
+)
 
 
 def reference(name: str, n: int, sets: int = 2, samples: int = 400):

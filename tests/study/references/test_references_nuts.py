@@ -1,24 +1,22 @@
 """NUTS against the grid where both apply; what happens to sets that fail; thinning."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats
 
 from tallsbi.study.references import nuts
-from tallsbi.study.references.benchmark import on_grid, reference_posterior
+from tallsbi.study.references.certificate import Certificate, Check
 from tallsbi.study.references.nuts import _groups, certified_draws, thin
-from tallsbi.study.references.record import Record, Request
+from tallsbi.study.references.request import Request
+from tallsbi.study.references.sbibm import on_grid, reference_posterior
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks import load
 
-SETTINGS = {
-    "chains": 8,
-    "warmup": 150,
-    "draws": 500,
-    "max_rhat": 1.01,
-    "min_ess": 1000,
-    "retries": 1,
-    "target_accept": 0.8,
-}
+SETTINGS = ChainSettings(
+    chains=8, warmup=150, draws=500, max_rhat=1.01, min_ess=1000, retries=1, target_accept=0.8
+)
 
 
 def silent(items, label=None):
@@ -29,7 +27,7 @@ def request(name, n, sets=2, samples=1000, seed=3, **changes):
     task = load(name)
     theta = task.theta_star(25)[:sets].astype(float)
     x = task.observe(theta, n, lambda b: np.random.default_rng([7, b]))
-    return Request(task, x, n, samples, {**SETTINGS, **changes}, seed, 0, silent)
+    return Request(task, x, n, samples, replace(SETTINGS, **changes), seed, 0, silent)
 
 
 def test_nuts_agrees_with_the_grid():
@@ -40,14 +38,15 @@ def test_nuts_agrees_with_the_grid():
     problem = request("sir", 3)
     chains = certified_draws(problem)
     grid = on_grid(request("sir", 3, samples=4000))
-    for (theta, record), (expected, certificate) in zip(chains, grid, strict=True):
-        assert record.passed
+    for (theta, certificate), (expected, of_grid) in zip(chains, grid, strict=True):
         assert certificate.passed
-        assert record.method == "NUTS"
-        assert record.rhat <= 1.01
-        assert record.ess_bulk > 1000
-        assert record.ess_kept > 600
-        assert record.divergences == 0
+        assert of_grid.passed
+        assert certificate.method == "NUTS"
+        numbers = certificate.numbers()
+        assert numbers["rhat"] <= 1.01
+        assert numbers["ess_bulk"] > 1000
+        assert numbers["ess_kept"] > 600
+        assert numbers["divergences"] == 0
         ours, theirs = np.log(theta), np.log(expected)
         for direction in ([1, 0], [0, 1], [1, 1], [1, -1]):
             assert scipy.stats.ks_2samp(ours @ direction, theirs @ direction).pvalue > 1e-4
@@ -62,7 +61,15 @@ class FakeAttempts:
     def __call__(self, problem, group, attempt):
         self.calls.append((attempt, group))
         theta = np.full((problem.samples, problem.task.dim_theta), float(attempt))
-        return [(theta, Record("NUTS", attempt >= self.passes_at[b], attempts=attempt + 1)) for b in group]
+        return [
+            (
+                theta,
+                Certificate(
+                    "NUTS", (Check("rhat", (1.0 if attempt >= self.passes_at[b] else 2.0,), at_most=1.5),)
+                ),
+            )
+            for b in group
+        ]
 
 
 def test_only_failed_sets_are_sampled_anew(monkeypatch, caplog):
@@ -70,8 +77,7 @@ def test_only_failed_sets_are_sampled_anew(monkeypatch, caplog):
     monkeypatch.setattr(nuts, "_attempt", fake)
     output = certified_draws(request("slcp", 1, sets=4, samples=5, retries=2))
     assert fake.calls == [(0, [0, 1, 2, 3]), (1, [1, 2, 3]), (2, [1, 3])]
-    assert [record.passed for _, record in output] == [True, True, True, False]
-    assert [record.attempts for _, record in output] == [1, 3, 2, 3]
+    assert [certificate.passed for _, certificate in output] == [True, True, True, False]
     assert [theta[0, 0] for theta, _ in output] == [0, 2, 1, 2]
     assert "sets [3] not certified in attempt 3" in caplog.text
 
@@ -83,8 +89,10 @@ def test_too_few_effective_draws_for_the_samples_wanted(monkeypatch):
     monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
     for samples, passes in ((500, True), (1500, False)):
         problem = request("slcp", 1, sets=1, samples=samples, min_ess=400, max_rhat=1.05, retries=0)
-        ((theta, record),) = certified_draws(problem)
-        assert record.passed == passes
+        ((theta, certificate),) = certified_draws(problem)
+        assert certificate.passed == passes
+        assert certificate.failed == (() if passes else ("ess_bulk",))
+        assert certificate.notes["attempts"] == 1
         assert theta.shape == (samples, 5)
 
 
@@ -95,9 +103,9 @@ def test_divergences_beyond_a_thousandth_do_not_pass(monkeypatch):
     chains = nuts.Chains(draws, diverging, np.array([0.9]), np.array([7.0]))
     monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
     problem = request("slcp", 1, sets=1, samples=100, min_ess=400, max_rhat=1.05, retries=0)
-    ((_, record),) = certified_draws(problem)
-    assert not record.passed
-    assert record.divergences == 3
+    ((_, certificate),) = certified_draws(problem)
+    assert certificate.failed == ("divergent_share",)
+    assert certificate.notes["divergences"] == 3
 
 
 def test_every_set_is_in_a_group_and_groups_are_equally_large():
@@ -133,7 +141,7 @@ def test_slcp_against_the_shipped_posterior():
         x[None, None],
         1,
         1000,
-        {**SETTINGS, "target_accept": 0.95, "draws": 1500, "retries": 1},
+        replace(SETTINGS, target_accept=0.95, draws=1500, retries=1),
         3,
         silent,
     )

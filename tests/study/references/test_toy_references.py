@@ -1,5 +1,7 @@
 """Reference posteriors of the mixture: enumeration against quadrature, MALA against both."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -15,6 +17,7 @@ from tallsbi.study.references.toy import (
     mixture_log_density,
     reference_draws,
 )
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks.toy import make_toy
 
 SETTINGS = {
@@ -22,16 +25,10 @@ SETTINGS = {
     "wide_prior": {"mean": 10.0, "std": [0.1, 25.1]},
     "mixture": {"scales": [2.25, 1 / 9], "spread": [0.6, 1.4]},
     "seeds": 2,
-    "mala": {
-        "chains": 40,
-        "warmup": 300,
-        "draws": 100,
-        "retries": 1,
-        "target_accept": 0.57,
-        "max_rhat": 1.02,
-        "min_ess": 1000,
-    },
 }
+CHAINS = ChainSettings(
+    chains=40, warmup=300, draws=100, target_accept=0.57, max_rhat=1.02, min_ess=1000, retries=1
+)
 
 
 def noise(m):
@@ -120,7 +117,7 @@ def test_mala_agrees_with_quadrature_and_enumeration():
     The draws are thinned chains: their effective number, about 3000, is what the certificate asks for.
     """
     toy = make_toy("mixture", 1, 1, 12, SETTINGS, 3)
-    settings = {**SETTINGS["mala"], "chains": 400, "draws": 10}
+    settings = replace(CHAINS, chains=400, draws=10)
     draws, certificates = certified_mala(toy.x, toy.noise_components, 1000, settings, generator(6))
     assert certificates[0].passed
     # The study's diagonal for m = 1 is its lower end.
@@ -138,12 +135,12 @@ def test_mala_agrees_with_quadrature_and_enumeration():
 def test_chains_that_do_not_agree_are_marked(caplog):
     """Too few iterations: the result comes with a failed certificate and a warning, not with an exception."""
     x = torch.randn(1, 12, 3, generator=generator(8), dtype=torch.float64)
-    settings = {**SETTINGS["mala"], "chains": 4, "warmup": 1, "draws": 10, "retries": 1}
+    settings = replace(CHAINS, chains=4, warmup=1, draws=10)
     draws, certificates = certified_mala(x, noise(3), 20, settings, generator(9))
     assert not certificates[0].passed
     assert draws.shape == (1, 20, 3)
     assert "not certified" in caplog.text
-    assert certificates[0].iterations == 2 * (1 + 10 * 5)
+    assert certificates[0].notes["iterations"] == 2 * (1 + 10 * 5)
 
 
 def test_reference_draws_are_taken_evenly_from_all_chains():
@@ -157,7 +154,8 @@ def test_reference_draws_are_taken_evenly_from_all_chains():
 
 @pytest.mark.parametrize("problem", ["gaussian-wide", "mixture"])
 def test_reference_draws_come_with_certificates(problem):
-    data = reference_draws(problem, 2, [2, ENUMERATE + 2], 300, {"toy": SETTINGS, "seed": 1})
+    toy = make_toy(problem, 2, 2, ENUMERATE + 2, SETTINGS, 1)
+    data = reference_draws(toy, [2, ENUMERATE + 2], 300, CHAINS, 1)
     assert data.theta.dims == ("n", "seed", "sample", "parameter")
     assert data.theta.shape == (2, 2, 300, 2)
     assert bool(data.passed.all())
@@ -168,8 +166,8 @@ def test_reference_draws_come_with_certificates(problem):
 
 def test_gaussian_reference_draws_are_exact():
     """Five standard errors: false alarms below 1e-5."""
-    data = reference_draws("gaussian-wide", 2, [4], 5000, {"toy": SETTINGS, "seed": 1})
     toy = make_toy("gaussian-wide", 2, 2, 4, SETTINGS, 1)
+    data = reference_draws(toy, [4], 5000, CHAINS, 1)
     mean, cov = tall_posterior(toy.prior, toy.noise_cov, toy.x)
     for b in range(2):
         check_gaussian_draws(data.theta[0, b].values, mean[b].numpy(), cov[b].numpy(), z=5)

@@ -10,11 +10,11 @@ from cost_study import PAUSE, SETTINGS, TASK, constant_distance, known, network 
 from tallsbi import algorithms
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import integer_seed
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.stages import costs, data, many, many_data
 from tallsbi.study.tasks import load
 
-REFERENCE = {"chains": 4, "warmup": 10, "draws": 10, "min_ess": 1, "max_rhat": 2, "retries": 0}
-REFERENCE |= {"target_accept": 0.9}
+REFERENCE = ChainSettings(chains=4, warmup=10, draws=10, min_ess=1, max_rhat=2, retries=0, target_accept=0.9)
 MiB = 2**20
 
 

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from table_data import SETTINGS, frame, together
 
+from tallsbi.study.columns.sbibm import CERTIFICATES
+from tallsbi.study.references.certificate import NUMBERS
+from tallsbi.study.references.sbibm import reference_posterior
+from tallsbi.study.references.tidy import certificate_table
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tables import metric_summary, reference_certificates
+from tallsbi.study.tasks import load
 
 RESOURCES = Path(__file__).parents[3] / "workflow" / "resources"
 PAPER = pd.read_csv(RESOURCES / "metric_summary.csv")
@@ -85,24 +91,35 @@ def test_tasks_come_in_order_and_a_single_n_is_refused():
 
 
 def certificates():
-    nuts = pd.DataFrame(
-        {
-            "task": "slcp",
-            "set": [0, 1, 2, 0, 1, 2],
-            "n": [30, 30, 30, 1, 1, 1],
-            "method": "nuts",
-            "rhat": [1.001, 1.0304, 1.002, 1.0, 1.0, np.nan],
-            "ess_bulk": [4000.2, 900, 3000, 2000, 2100, 2200],
-            "ess_tail": [1500, 1400, 1300, 1600, 1700, 1800],
-            "divergences": [0, 3, 2, 0, 0, 0],
-            "iterations": 2500,
-            "passed": [True, False, True, True, True, False],
-        }
+    nuts = {
+        "set": [0, 1, 2, 0, 1, 2],
+        "n": [30, 30, 30, 1, 1, 1],
+        "rhat": [1.001, 1.0304, 1.002, 1.0, 1.0, np.nan],
+        "ess_bulk": [4000.2, 900, 3000, 2000, 2100, 2200],
+        "ess_tail": [1500, 1400, 1300, 1600, 1700, 1800],
+        "divergences": [0, 3, 2, 0, 0, 0],
+        "passed": [True, False, True, True, True, False],
+    }
+    grid = {"set": [0, 1], "n": 1, "passed": True, "border": [1e-12, 3e-9]}
+    parts = [
+        pd.DataFrame({**NUMBERS, "checks": "", "failed": "", "task": task, "method": method, **values})
+        for task, method, values in (("sir", "grid", grid), ("slcp", "NUTS", nuts))
+    ]
+    return CERTIFICATES.check(pd.concat(parts, ignore_index=True))
+
+
+def test_the_border_mass_of_a_grid_reaches_the_table():
+    """From a reference posterior as the study makes it to the cell a reader sees."""
+    task = load("two_moons")
+    x = task.observe(task.theta_star(25)[:2].astype(float), 1, lambda b: np.random.default_rng([5, b]))
+    chains = ChainSettings(
+        chains=4, warmup=10, draws=10, target_accept=0.9, max_rhat=1.01, min_ess=1, retries=0
     )
-    grid = pd.DataFrame(
-        {"task": "sir", "set": [0, 1], "n": 1, "method": "grid", "passed": True, "border_mass": [1e-12, 3e-9]}
-    )
-    return pd.concat([grid, nuts], ignore_index=True)
+    posterior = reference_posterior(task, x, 1, 20, chains, 1, lambda items, label=None: items)
+    data = certificate_table([("two_moons", 1, posterior)])
+    shown = reference_certificates.make({"certificates": data}, SETTINGS).shown
+    assert 0 < data.border.max() < 1e-6
+    assert shown["largest border mass"].tolist() == [f"{posterior.border.values.max():.0e}"]
 
 
 def test_certificates_show_the_worst_set_of_each_task_and_n():

@@ -64,6 +64,8 @@ CERTIFICATES = TidyTable(
         "n": WHOLE,
         "method": TEXT,
         "passed": FLAG,
+        "checks": TEXT,
+        "failed": TEXT,
         "rhat": NUMBER,
         "ess_bulk": NUMBER,
         "ess_tail": NUMBER,

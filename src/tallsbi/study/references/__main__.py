@@ -12,18 +12,13 @@ import logging
 import numpy as np
 
 from tallsbi.study.references.agreement import check_against_sbibm
+from tallsbi.study.settings.chains import ChainSettings
 
 TASKS = ("slcp", "two_moons", "bernoulli_glm", "bernoulli_glm_raw", "sir", "lotka_volterra")
 BAR = 0.53
-SETTINGS = {
-    "target_accept": 0.9,
-    "max_rhat": 1.01,
-    "min_ess": 1000,
-    "retries": 2,
-    "chains": 4,
-    "warmup": 500,
-    "draws": 2500,
-}
+SETTINGS = ChainSettings(
+    chains=4, warmup=500, draws=2500, target_accept=0.9, max_rhat=1.01, min_ess=1000, retries=2
+)
 
 
 def main() -> int:
@@ -37,10 +32,10 @@ def main() -> int:
     print(f"{'task':18} {'mean C2ST':>9} {'largest':>8} {'certified':>10}")
     missed = 0
     for task in tasks:
-        found = check_against_sbibm(task, settings=SETTINGS, progress=lambda items, **_: items)
-        values = [one.c2st for one in found]
+        agreements = check_against_sbibm(task, settings=SETTINGS, progress=lambda items, **_: items)
+        values = [agreement.c2st for agreement in agreements]
         missed += np.mean(values) > BAR
-        certified = f"{sum(one.certified for one in found)} of {len(found)}"
+        certified = f"{sum(agreement.certified for agreement in agreements)} of {len(agreements)}"
         print(f"{task:18} {np.mean(values):9.3f} {max(values):8.3f} {certified:>10}", flush=True)
     return int(missed > 0)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tallsbi.study.references.benchmark import reference_posterior
+from tallsbi.study.references.sbibm import reference_posterior
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks.base import Task
 
 
@@ -29,7 +30,7 @@ def check_against_sbibm(
     name: str,
     observations: Sequence[int] = range(1, 11),
     *,
-    settings: Mapping[str, Any],
+    settings: ChainSettings,
     samples: int = 1000,
     seed: int = 1,
     progress: Callable[..., Iterable[Any]],

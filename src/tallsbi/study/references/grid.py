@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from tallsbi.study.references.certificate import Check
+
 Density = Callable[[np.ndarray], np.ndarray]
 """Points [N, 2] -> log densities [N] up to a constant."""
 
@@ -64,16 +66,28 @@ class Grid:
         return float(np.exp(-np.sum(mass * np.log(mass))))
 
     @property
-    def cells_per_sd(self) -> float:
-        """The smaller of the two standard deviations, in cells."""
+    def cells_per_sd(self) -> Float[np.ndarray, "2"]:
+        """The standard deviations of both coordinates, in cells."""
         mean = self.mass @ self.corner
-        return float(np.min(np.sqrt(self.mass @ (self.corner - mean) ** 2) / self.size))
+        return np.sqrt(self.mass @ (self.corner - mean) ** 2) / self.size
+
+    def resolution(self, limits: Limits = LIMITS) -> tuple[Check, ...]:
+        """Checks that the cells are small enough."""
+        return (
+            Check("cells", (self.effective_cells,), at_least=limits.cells),
+            Check("cells_per_sd", tuple(self.cells_per_sd.tolist()), at_least=limits.cells_per_sd),
+            Check("disagreement", (self.disagreement,), at_most=limits.disagreement),
+        )
 
     def resolved(self, limits: Limits = LIMITS) -> bool:
+        return all(check.passed for check in self.resolution(limits))
+
+    def checks(self, excess: float, limits: Limits = LIMITS) -> tuple[Check, ...]:
+        """All checks of draws from the grid, `excess` being the weight that `draw` lost."""
         return (
-            self.disagreement <= limits.disagreement
-            and self.effective_cells >= limits.cells
-            and self.cells_per_sd >= limits.cells_per_sd
+            *self.resolution(limits),
+            Check("border", (self.border,), at_most=limits.border),
+            Check("missed", (excess,), at_most=limits.excess),
         )
 
 

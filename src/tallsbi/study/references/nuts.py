@@ -22,8 +22,8 @@ from jaxtyping import Bool, Float
 
 from tallsbi.study.references import slcp, standardised
 from tallsbi.study.references.annealing import dispersed_starts
-from tallsbi.study.references.certificate import certify
-from tallsbi.study.references.record import Draws, Record, Request
+from tallsbi.study.references.certificate import Certificate, Check, chain_checks, effective_sizes
+from tallsbi.study.references.request import Draws, Request
 from tallsbi.study.references.standardised import Coordinates, first_observations
 from tallsbi.study.tasks.base import Task, use_float64
 
@@ -41,7 +41,7 @@ def certified_draws(request: Request) -> list[Draws]:
     """Draws of every dataset; those whose certificate fails are sampled anew with twice as many, and so on."""
     output: dict[int, Draws] = {}
     pending = list(range(len(request.x)))
-    for attempt in range(request.settings["retries"] + 1):
+    for attempt in range(request.settings.retries + 1):
         for group in request.each(_groups(pending)):
             output |= zip(group, _attempt(request, group, attempt), strict=True)
         pending = [b for b in pending if not output[b][1].passed]
@@ -63,46 +63,41 @@ def _groups(sets: list[int]) -> list[list[int]]:
 
 def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
     settings = request.settings
-    draws, warmup = settings["draws"] * 2**attempt, settings["warmup"]
-    sampler = make_sampler(request.task, chains=settings["chains"], warmup=warmup, draws=draws)
+    draws, warmup = settings.draws * 2**attempt, settings.warmup
+    sampler = make_sampler(request.task, chains=settings.chains, warmup=warmup, draws=draws)
     # A failed attempt may be a matter of steps too long for the posterior.
-    target_accept = 1 - (1 - settings["target_accept"]) / 2**attempt
+    target_accept = 1 - (1 - settings.target_accept) / 2**attempt
     seeds = [request.integer(b, "attempt", attempt) for b in group]
     chains = sampler(request.x[group], request.n, seeds, target_accept)
     output = []
     for i, b in enumerate(group):
         rng = request.rng(b, "thinning")
         theta, diverging = chains.theta[i], chains.diverging[i]
-        certificate = certify(
-            theta,
-            method="NUTS",
-            acceptance=float(chains.acceptance[i]),
-            iterations=warmup + draws,
-            max_rhat=settings["max_rhat"],
-            min_ess=settings["min_ess"],
-        )
         kept = thin(theta, request.samples)
-        share = float(diverging.mean())
-        record = Record(
+        certificate = Certificate(
             "NUTS",
-            certificate.passed
-            and certificate.ess_bulk >= _PER_SAMPLE * request.samples
-            and share <= _MAX_DIVERGENT,
-            rhat=certificate.rhat,
-            ess_bulk=certificate.ess_bulk,
-            ess_tail=certificate.ess_tail,
-            ess_kept=bulk_ess(kept),
-            divergences=int(diverging.sum()),
-            divergent_share=share,
-            acceptance=certificate.acceptance,
-            chains=settings["chains"],
-            iterations=certificate.iterations,
-            attempts=attempt + 1,
+            (
+                *chain_checks(
+                    theta,
+                    max_rhat=settings.max_rhat,
+                    min_bulk=max(settings.min_ess, _PER_SAMPLE * request.samples),
+                    min_tail=settings.min_ess,
+                ),
+                Check("divergent_share", (float(diverging.mean()),), at_most=_MAX_DIVERGENT),
+            ),
+            {
+                "ess_kept": float(np.min(effective_sizes(kept, "bulk"))),
+                "divergences": int(diverging.sum()),
+                "acceptance": float(chains.acceptance[i]),
+                "chains": settings.chains,
+                "iterations": warmup + draws,
+                "attempts": attempt + 1,
+            },
         )
         kept = rng.permutation(kept.reshape(-1, theta.shape[-1]))[: request.samples]
         for index in _symmetric(request.task):
             kept[:, index] *= rng.choice([-1.0, 1.0], len(kept))
-        output.append((kept, record))
+        output.append((kept, certificate))
     return output
 
 
@@ -211,12 +206,3 @@ def thin(theta: Float[np.ndarray, "C draws m"], count: int) -> Float[np.ndarray,
         )
     index = ((np.arange(per_chain) + 1) * draws) // per_chain - 1
     return theta[:, index]
-
-
-def bulk_ess(theta: Float[np.ndarray, "C draws m"]) -> float:
-    """The smallest bulk effective size among the coordinates."""
-    from arviz import ess
-
-    return float(
-        np.min([ess(np.ascontiguousarray(theta[..., i]), method="bulk") for i in range(theta.shape[-1])])
-    )

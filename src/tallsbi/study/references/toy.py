@@ -9,8 +9,8 @@ is sampled by MALA from dispersed starts and certified.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,9 +19,10 @@ from torch import Tensor
 
 from tallsbi.random import torch_generator
 from tallsbi.scores.gaussian import tall_posterior
-from tallsbi.study.references.certificate import Certificate, certify, exact
+from tallsbi.study.references.certificate import Certificate, chain_checks, pack
 from tallsbi.study.references.mala import mala
-from tallsbi.study.tasks.toy import Toy, make_toy
+from tallsbi.study.settings.chains import ChainSettings
+from tallsbi.study.tasks.toy import Toy
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,34 +38,32 @@ def reference_size(samples: int) -> int:
 
 
 def reference_draws(
-    problem: str, dim: int, n_obs: list[int], count: int, settings: Mapping[str, Any]
+    toy: Toy, n_obs: Sequence[int], count: int, chains: ChainSettings, seed: int
 ) -> xr.Dataset:
-    """`count` reference draws for every n and seed, with a certificate each."""
+    """`count` reference draws for every n and seed, with a certificate each; `chains` are those of MALA."""
     import xarray as xr
 
-    toy_settings, seed = settings["toy"], settings["seed"]
-    toy = make_toy(problem, dim, toy_settings["seeds"], max(n_obs), toy_settings, seed)
+    datasets, _, dim = toy.x.shape
     draws, certificates = [], []
     for n in n_obs:
-        generator = torch_generator(seed, "toy", problem, dim, n, "reference")
+        generator = torch_generator(seed, "toy", toy.name, dim, n, "reference")
         x = toy.x[:, :n]
         if toy.noise_components is None:
             theta, per_seed = _gaussian(toy, x, count, generator)
         elif n <= ENUMERATE:
             theta = enumerate_mixture(x, toy.noise_components, count, generator)
-            per_seed = [exact("enumeration")] * len(x)
+            per_seed = [Certificate("enumeration")] * datasets
         else:
-            theta, per_seed = certified_mala(x, toy.noise_components, count, toy_settings["mala"], generator)
+            theta, per_seed = certified_mala(x, toy.noise_components, count, chains, generator)
         draws.append(theta.numpy())
         certificates.append(per_seed)
-    variables = {
-        key: (("n", "seed"), np.array([[c.as_dict()[key] for c in row] for row in certificates]))
-        for key in certificates[0][0].as_dict()
-    }
     return xr.Dataset(
-        {"theta": (("n", "seed", "sample", "parameter"), np.stack(draws)), **variables},
-        coords={"n": list(n_obs), "seed": np.arange(toy_settings["seeds"])},
-        attrs={"problem": problem, "m": dim},
+        {
+            "theta": (("n", "seed", "sample", "parameter"), np.stack(draws)),
+            **pack(certificates, ("n", "seed")),
+        },
+        coords={"n": list(n_obs), "seed": np.arange(datasets)},
+        attrs={"problem": toy.name, "m": dim},
     )
 
 
@@ -74,7 +73,7 @@ def _gaussian(
     mean, cov = tall_posterior(toy.prior, toy.noise_cov, x)
     z = torch.randn(len(x), count, x.shape[-1], generator=generator, dtype=x.dtype)
     theta = mean[:, None] + z @ torch.linalg.cholesky(cov).mT
-    return theta, [exact("closed form")] * len(x)
+    return theta, [Certificate("closed form")] * len(x)
 
 
 def mixture_log_density(x: Float[Tensor, "B n m"], noise: Float[Tensor, "2 m"]):
@@ -122,35 +121,42 @@ def certified_mala(
     x: Float[Tensor, "B n m"],
     noise: Float[Tensor, "2 m"],
     count: int,
-    settings: Mapping[str, Any],
+    settings: ChainSettings,
     generator: torch.Generator,
 ) -> tuple[Float[Tensor, "B S m"], list[Certificate]]:
     """MALA draws; the chains are made longer until every dataset passes, or the retries are used up."""
     B, n, m = x.shape
     spread = noise.mean(0) / n
     centre = x.median(1, keepdim=True).values
-    for attempt in range(settings["retries"] + 1):
+    for attempt in range(settings.retries + 1):
         factor = 2**attempt
-        z = torch.randn(B, settings["chains"], m, generator=generator, dtype=x.dtype)
+        z = torch.randn(B, settings.chains, m, generator=generator, dtype=x.dtype)
         run = mala(
             mixture_log_density(x, noise),
             centre + 2 * spread.sqrt() * z,
             noise.min(0).values[None] * 2 / n,
-            warmup=settings["warmup"] * factor,
-            draws=settings["draws"] * factor,
+            warmup=settings.warmup * factor,
+            draws=settings.draws * factor,
             thin=_THIN,
-            target_accept=settings["target_accept"],
+            target_accept=settings.target_accept,
             generator=generator,
         )
-        iterations = (settings["warmup"] + settings["draws"] * _THIN) * factor
+        iterations = (settings.warmup + settings.draws * _THIN) * factor
         certificates = [
-            certify(
-                run.draws[b].numpy(),
-                method="MALA",
-                acceptance=float(run.acceptance[b]),
-                iterations=iterations,
-                max_rhat=settings["max_rhat"],
-                min_ess=settings["min_ess"],
+            Certificate(
+                "MALA",
+                chain_checks(
+                    run.draws[b].numpy(),
+                    max_rhat=settings.max_rhat,
+                    min_bulk=settings.min_ess,
+                    min_tail=settings.min_ess,
+                ),
+                {
+                    "acceptance": float(run.acceptance[b]),
+                    "chains": settings.chains,
+                    "iterations": iterations,
+                    "attempts": attempt + 1,
+                },
             )
             for b in range(B)
         ]

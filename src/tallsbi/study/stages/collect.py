@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -51,21 +51,3 @@ def truth_table(observations: Mapping[str, xr.Dataset], index: int) -> pd.DataFr
         for task, data in observations.items()
     ]
     return pd.concat(frames, ignore_index=True)
-
-
-def certificate_table(references: Iterable[tuple[str, int, xr.Dataset]]) -> pd.DataFrame:
-    """Every reference's certificate, a row per task, n and set."""
-    frames = [
-        data.drop_vars("theta")
-        .drop_dims("parameter", errors="ignore")
-        .to_dataframe()
-        .reset_index()
-        .assign(task=task, n=n)
-        for task, n, data in references
-    ]
-    table = pd.concat(frames, ignore_index=True)
-    return table[_first(table.columns, ["task", "set", "n", "method", "passed"])]
-
-
-def _first(columns: Sequence[str], leading: Sequence[str]) -> list[str]:
-    return [*leading, *(column for column in columns if column not in leading)]

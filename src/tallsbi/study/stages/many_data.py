@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from tallsbi.random import integer_seed
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.stages import data
 from tallsbi.study.tasks import load
 
@@ -26,17 +27,17 @@ def references(
     x: Float[np.ndarray, "B N d"],
     n_obs: Iterable[int],
     samples: int,
-    settings: Mapping[str, Any],
+    settings: ChainSettings,
     seed: int,
     progress: Callable[..., Iterable[Any]],
 ) -> xr.Dataset:
     """Twice `samples` reference draws [n, set, sample, parameter], to have a distance of the reference to itself.
 
-    `settings` are those of `tallsbi.study.references.benchmark.reference_posterior`.
+    `settings` are those of `tallsbi.study.references.sbibm.reference_posterior`.
     """
     import xarray as xr
 
-    from tallsbi.study.references.benchmark import reference_posterior
+    from tallsbi.study.references.sbibm import reference_posterior
 
     task, stream = load(name), integer_seed(seed, "many")
     parts = [

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from tallsbi.study.tables.render import Table
@@ -36,7 +35,7 @@ def _row(part: pd.DataFrame, label: str) -> dict[str, Any]:
         "smallest bulk ESS": _worst(part, "ess_bulk", "min", ".0f"),
         "smallest tail ESS": _worst(part, "ess_tail", "min", ".0f"),
         "divergences": _worst(part, "divergences", "sum", ".0f"),
-        "largest border mass": _worst(part, "border_mass", "max", ".0e"),
+        "largest border mass": _worst(part, "border", "max", ".0e"),
         "sets passed": f"{int(passed.sum())} of {len(part)}",
         "failed sets": " ".join(str(index + 1) for index in sorted(part.set[~passed])) or "–",
     }
@@ -44,7 +43,7 @@ def _row(part: pd.DataFrame, label: str) -> dict[str, Any]:
 
 def _worst(part: pd.DataFrame, column: str, reduction: str, form: str) -> str:
     """The worst value over the sets, and how many have none; a dash where the check does not apply at all."""
-    values = part[column] if column in part else pd.Series(np.nan, part.index)
+    values = part[column]
     if values.isna().all():
         return "–"
     missing = int(values.isna().sum())

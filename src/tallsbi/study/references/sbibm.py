@@ -1,13 +1,12 @@
-"""Reference posteriors of the benchmark tasks (section 4.2 of the paper), each with its certificate.
+"""Reference posteriors of the sbibm tasks (section 4.2 of the paper), each with its certificate.
 
-What is exact is used where it exists: the closed form of a Gaussian posterior, the components of a mixture,
-a grid in two dimensions. NUTS does the rest.
+Exact methods are used where there is one: the closed form of a Gaussian posterior, the components of a mixture, a grid
+in two dimensions. NUTS does the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,15 @@ import torch
 from jaxtyping import Float
 
 from tallsbi.study.references import grid, mixture, nuts
-from tallsbi.study.references.record import SETTINGS, Draws, Record, Request
+from tallsbi.study.references.certificate import Certificate, Check, pack
+from tallsbi.study.references.request import Draws, Request
 from tallsbi.study.references.standardised import (
     coordinates,
     first_observations,
     prior_map,
     weighted_likelihood,
 )
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks.base import Task, use_float64
 
 if TYPE_CHECKING:
@@ -38,34 +39,33 @@ def reference_posterior(
     x: Float[np.ndarray, "B N d"],
     n: int,
     samples: int,
-    settings: Mapping[str, Any],
+    settings: ChainSettings,
     seed: int,
     progress: Callable[..., Iterable[Any]],
     first_set: int = 0,
 ) -> xr.Dataset:
     """`samples` draws of the posterior given the first n observations of every dataset, with certificates.
 
-    Pass all N observations for every n: compiled functions then serve them all. `settings` has the keys of
-    `record.SETTINGS`, `progress(items, label=...)` reports the loop over the sets, and `first_set` is the number
-    of the first dataset among all, which names its random stream.
+    Pass all N observations for every n: compiled functions then serve them all. `settings` are those of NUTS,
+    `progress(items, label=...)` reports the loop over the sets, and `first_set` is the number of the first dataset
+    among all, which names its random stream.
     """
     import xarray as xr
 
     request = Request(task, x, n, samples, settings, seed, first_set, progress)
     draws = _method(request)(request)
-    certificates = {
-        field.name: ("set", np.array([getattr(record, field.name) for _, record in draws]))
-        for field in fields(Record)
-    }
     return xr.Dataset(
-        {"theta": (("set", "sample", "parameter"), np.stack([theta for theta, _ in draws])), **certificates},
+        {
+            "theta": (("set", "sample", "parameter"), np.stack([theta for theta, _ in draws])),
+            **pack([certificate for _, certificate in draws], ("set",)),
+        },
         coords={"set": first_set + np.arange(len(x)), "parameter": list(task.parameter_names)},
         attrs={
             "task": task.name,
             "n": n,
             "seed": seed,
             "stream": f"reference, {task.name}, {n}, set",
-            **{f"setting_{key}": settings[key] for key in SETTINGS},
+            **{f"setting_{key}": value for key, value in settings.as_params().items()},
         },
     )
 
@@ -84,7 +84,7 @@ def _closed_form(request: Request) -> list[Draws]:
     for b, data in enumerate(request.x[:, : request.n]):
         mean, cov = request.task.closed_form(data)
         z = request.rng(b).standard_normal((request.samples, request.task.dim_theta))
-        output.append((mean + z @ np.linalg.cholesky(cov).T, Record("closed form", True)))
+        output.append((mean + z @ np.linalg.cholesky(cov).T, Certificate("closed form")))
     return output
 
 
@@ -94,7 +94,7 @@ def _mixture(request: Request) -> list[Draws]:
     for b in request.each(range(len(request.x))):
         data = request.x[b, : request.n]
         theta, missed = mixture.sample(request.task, data, request.samples, request.rng(b))
-        output.append((theta, Record(method, missed <= _MAX_MISSED, missed=missed)))
+        output.append((theta, Certificate(method, (Check("missed", (missed,), at_most=_MAX_MISSED),))))
     return output
 
 
@@ -107,17 +107,7 @@ def on_grid(request: Request) -> list[Draws]:
         density = lambda points, b=b: evaluate(points, (x[b], weight[b]))  # noqa: E731
         table = grid.tabulate(density, low, high, closed=closed)
         points, excess = grid.draw(table, density, request.samples, request.rng(b))
-        limits = grid.LIMITS
-        record = Record(
-            "grid",
-            table.resolved() and table.border <= limits.border and excess <= limits.excess,
-            cells=table.effective_cells,
-            cells_per_sd=table.cells_per_sd,
-            border=table.border,
-            disagreement=table.disagreement,
-            missed=excess,
-        )
-        output.append((to_parameter(points), record))
+        output.append((to_parameter(points), Certificate("grid", table.checks(excess))))
     return output
 
 

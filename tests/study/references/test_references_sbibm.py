@@ -6,19 +6,13 @@ import scipy.stats
 
 from tallsbi.storage.files import read_dataset, write_dataset
 from tallsbi.study.references.agreement import _shipped, check_against_sbibm
-from tallsbi.study.references.benchmark import reference_posterior
-from tallsbi.study.references.record import SETTINGS
+from tallsbi.study.references.sbibm import reference_posterior
+from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks import load
 
-VALUES = {
-    "chains": 8,
-    "warmup": 150,
-    "draws": 500,
-    "max_rhat": 1.01,
-    "min_ess": 1000,
-    "retries": 1,
-    "target_accept": 0.9,
-}
+VALUES = ChainSettings(
+    chains=8, warmup=150, draws=500, max_rhat=1.01, min_ess=1000, retries=1, target_accept=0.9
+)
 
 
 def silent(items, label=None):
@@ -61,7 +55,7 @@ def test_certificates_survive_the_file(tmp_path):
     assert again.equals(data)
     assert again["method"].values.tolist() == ["grid"] * 3
     assert again.passed.dtype == bool
-    assert all(f"setting_{key}" in again.attrs for key in SETTINGS)
+    assert all(f"setting_{key}" in again.attrs for key in VALUES.as_params())
 
 
 def test_two_moons_at_thirty_observations_cover_the_truth():
@@ -80,11 +74,9 @@ def test_two_moons_at_thirty_observations_cover_the_truth():
 
 
 def test_missing_settings_are_named():
-    task, x = simulate("gmm", 2)
-    with pytest.raises(ValueError, match=r"draws, retries missing"):
-        reference_posterior(
-            task, x, 2, 10, {k: v for k, v in VALUES.items() if k not in ("draws", "retries")}, 1, silent
-        )
+    given = {key: value for key, value in VALUES.as_params().items() if key not in ("draws", "retries")}
+    with pytest.raises(ValueError, match=r"no value for draws, retries"):
+        ChainSettings.from_params(given)
 
 
 @pytest.mark.parametrize("n", [0, 3])
