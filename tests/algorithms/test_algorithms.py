@@ -166,7 +166,7 @@ def test_covariances_of_many_observations_are_estimated_in_blocks(monkeypatch):
         return gauss.covariances(problem, Noise([generator(3), generator(4)], torch.float64))
 
     first = estimated(Problem(case.score(), case.prior(), case.observations()[:, :2]))
-    monkeypatch.setattr("tallsbi.algorithms.gauss._OBSERVATIONS", 2)
+    monkeypatch.setattr("tallsbi.algorithms.shared.covariances._OBSERVATIONS", 2)
     blocks = estimated(problem)
     assert blocks.shape == (2, 5, 2, 2)
     torch.testing.assert_close(blocks[:, :2], first)

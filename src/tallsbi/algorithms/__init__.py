@@ -1,9 +1,9 @@
-"""The named algorithms: GAUSS, JAC, LANGEVIN, DET_GEF, TAMED, each also with `-clip`.
+"""The named algorithms, and methods made of them: an algorithm with its settings, plain or with `-clip`.
 
-One file per algorithm: the algorithm NAME lives in `tallsbi/algorithms/<name>.py` (lower case) and is the
-object called `ALGORITHM` there. Nothing else has to know of it, and nothing is imported before it is asked
-for, so that a change to one algorithm reruns the jobs of that algorithm only. `register` adds one from
-elsewhere, for use in a session of one's own.
+One file per algorithm: the algorithm NAME lives in `tallsbi/algorithms/<name>.py` (lower case) and is the class
+called `ALGORITHM` there. Nothing else has to know of it, and nothing is imported before it is asked for, so that a
+change to one algorithm reruns the jobs of that algorithm only. `register` adds one from elsewhere, for use in a
+session of one's own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +24,33 @@ CLIP_SUFFIX = "-clip"
 _REGISTERED: dict[str, type[Algorithm]] = {}
 
 
+@dataclass(frozen=True)
+class SharedSettings:
+    """What a configuration says for all methods at once.
+
+    `clip`: half-width of the box of a `-clip` method. `eta`: DDIM's churn by the number of steps, `eta_default` for
+    any other. `switch_over`: the level of sqrt(alpha) of `tallsbi.compose.base.WeightedScore`.
+    """
+
+    clip: float
+    eta: Mapping[int, float]
+    eta_default: float
+    switch_over: float
+
+
 def names() -> list[str]:
     """Every algorithm there is a file for, and every registered one."""
-    files = {module.name.upper() for module in pkgutil.iter_modules(__path__) if module.name != "base"}
-    return sorted(files | _REGISTERED.keys())
+    files = {module.name.upper() for module in pkgutil.iter_modules(__path__) if not module.ispkg}
+    return sorted((files - {"BASE"}) | _REGISTERED.keys())
 
 
 def base_name(name: str) -> str:
-    """The algorithm behind a name: `JAC` for `JAC-clip`."""
+    """The algorithm behind a method: `JAC` for `JAC-clip`."""
     return name.removesuffix(CLIP_SUFFIX)
 
 
 def register(name: str, algorithm: type[Algorithm]) -> None:
-    """Make `algorithm` available as `name` in this process."""
+    """Makes `algorithm` available as `name` in this process."""
     if name in names():
         raise ValueError(f"Algorithm {name!r} exists already; choose another name.")
     _REGISTERED[name] = algorithm
@@ -52,21 +67,34 @@ def settings_of(name: str) -> list[str]:
     base = _known(name)
     if base in _REGISTERED:
         return _REGISTERED[base].settings()
-    classes: dict[str, ast.ClassDef] = {}
-    for module in ("base", base.lower()):
-        tree = ast.parse((Path(__path__[0]) / f"{module}.py").read_text(encoding="utf-8"))
-        classes |= {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    (chosen,) = [node.value.id for node in assigned if node.targets[0].id == "ALGORITHM"]
-    return [field for field in dict.fromkeys(_fields(chosen, classes)) if field != "clip"]
+    module = module_of(base)
+    (chosen,) = [
+        node.value.id
+        for node in _statements(module)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and [getattr(target, "id", None) for target in node.targets] == ["ALGORITHM"]
+    ]
+    return [field for field in dict.fromkeys(_fields(chosen, module)) if field != "clip"]
 
 
-def _fields(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
-    if name not in classes:
-        return []
-    parents = [node.id for node in classes[name].bases if isinstance(node, ast.Name)]
-    inherited = [field for parent in parents for field in _fields(parent, classes)]
-    return inherited + [node.target.id for node in classes[name].body if isinstance(node, ast.AnnAssign)]
+def _fields(name: str, module: str) -> list[str]:
+    """Annotated names of a class after those of its parents, in the order of its dataclass; none if not of tallsbi."""
+    for node in _statements(module):
+        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
+            source = node.module or ""
+            return _fields(name, source) if source.startswith("tallsbi.") else []
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            parents = [parent.id for parent in reversed(node.bases) if isinstance(parent, ast.Name)]
+            inherited = [field for parent in parents for field in _fields(parent, module)]
+            annotated = [each.target for each in node.body if isinstance(each, ast.AnnAssign)]
+            return inherited + [target.id for target in annotated if isinstance(target, ast.Name)]
+    return []
+
+
+def _statements(module: str) -> list[ast.stmt]:
+    path = Path(__path__[0]).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    return ast.parse(path.read_text(encoding="utf-8")).body
 
 
 def load(name: str) -> type[Algorithm]:
@@ -77,27 +105,35 @@ def load(name: str) -> type[Algorithm]:
     return importlib.import_module(module_of(base)).ALGORITHM
 
 
-def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algorithm:
-    """The algorithm with these settings; a `-clip` suffix keeps its state in [-clip, clip]."""
-    algorithm = load(name)
-    allowed = algorithm.settings()
+def check_settings(name: str, settings: Mapping[str, Any], label: str) -> None:
+    """Refuses settings that the algorithm does not have; `label` says where `{key}` was given."""
+    allowed = load(name).settings()
     for key, value in settings.items():
         if key not in allowed:
             raise ValueError(
-                f"methods.{name}.{key} = {value!r}: {name} has no such setting; it takes {', '.join(allowed)}."
+                f"{label.format(key=key)} = {value!r}: {name} has no such setting; it takes {', '.join(allowed)}."
             )
-    return algorithm(**settings, **({"clip": clip} if name.endswith(CLIP_SUFFIX) else {}))
 
 
-def configured(name: str, method: Mapping[str, Any], common: Mapping[str, Any]) -> Algorithm:
-    """The algorithm from its own settings and those all share: `ddim`, `clip` and `switch_over`."""
-    settings, accepted = dict(method), load(name).settings()
+def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algorithm:
+    """The algorithm with these settings; a `-clip` suffix keeps its state in [-clip, clip]."""
+    check_settings(name, settings, f"methods.{name}.{{key}}")
+    return load(name)(**settings, clip=clip if name.endswith(CLIP_SUFFIX) else None)
+
+
+def configured(
+    name: str, settings: Mapping[str, Any], shared: SharedSettings | Mapping[str, Any]
+) -> Algorithm:
+    """A method from its own settings and those all share."""
+    if not isinstance(shared, SharedSettings):
+        eta = {int(steps): value for steps, value in shared["ddim"]["eta"].items()}
+        shared = SharedSettings(shared["clip"], eta, shared["ddim"]["eta_default"], shared["switch_over"])
+    chosen, accepted = dict(settings), load(name).settings()
     if "eta" in accepted:
-        table = {int(steps): eta for steps, eta in common["ddim"]["eta"].items()}
-        settings["eta"] = table.get(settings["steps"], common["ddim"]["eta_default"])
+        chosen["eta"] = shared.eta.get(chosen["steps"], shared.eta_default)
     if "switch_over" in accepted:
-        settings["switch_over"] = common["switch_over"]
-    return build(name, settings, clip=common["clip"])
+        chosen["switch_over"] = shared.switch_over
+    return build(name, chosen, clip=shared.clip)
 
 
 def _known(name: str) -> str:

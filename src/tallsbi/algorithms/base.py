@@ -2,6 +2,7 @@
 
 `sample` takes a `Problem` (score, prior and the observations of B datasets) and returns S draws of each tall
 posterior. `score_evaluations` says what that costs, in evaluations of the score per sample and observation.
+What several algorithms have in common is in `tallsbi.algorithms.shared`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from torch import Tensor
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
-from tallsbi.samplers.ddim import eta_for
 from tallsbi.scores.base import Score
 
 
@@ -55,15 +55,3 @@ class Algorithm(ABC):
 
     @abstractmethod
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class WeightedAlgorithm(Algorithm):
-    """Settings of the precision-weighted algorithms: DDIM's churn (None: the paper's, by T) and switch-over."""
-
-    eta: float | None = None
-    switch_over: float = 0.0
-
-    @property
-    def churn(self) -> float:
-        return eta_for(self.steps) if self.eta is None else self.eta

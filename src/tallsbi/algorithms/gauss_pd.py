@@ -13,7 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.shared.covariances import EstimatesCovariances, covariance
+from tallsbi.algorithms.shared.positive_definite import PositiveDefiniteAlgorithm
+from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
@@ -22,11 +25,10 @@ from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.multistep import Multistep
 
 _ENTRIES = 4_000_000  # scores held at once
-_OBSERVATIONS = 100  # covariances estimated at once; fixed, so that a dataset's noise is its own
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussPD(Algorithm):
+class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
     """`cov_*`: the deterministic run per observation that the covariances are estimated from.
 
     `narrowest` and `widest` bound those covariances relative to the prior's. `churn` repairs what the Gaussian
@@ -41,16 +43,10 @@ class GaussPD(Algorithm):
     narrowest: float = 1e-6
     widest: float = 1.0
 
-    true_prior = True
-
-    @property
-    def score_evaluations(self) -> int:
-        return self.steps + self.cov_steps
-
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         B, n, _ = problem.x.shape
         if n == 1:  # the plain score needs no weights
-            tall = FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
+            tall: TallScore = FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
         else:
             covariances = self.covariances(problem, noise)
             size = max(1, _ENTRIES // (B * samples * problem.score.dim))
@@ -62,27 +58,14 @@ class GaussPD(Algorithm):
                 self.narrowest,
                 self.widest,
             )
-        runner = Multistep(steps=self.steps, clip=self.clip, churn=self.churn)
-        return runner.run(tall, samples, noise, progress)
+        return self.sampler.run(tall, samples, noise, progress)
 
-    def covariances(self, problem: Problem, noise: Noise) -> Float[Tensor, "B n m m"]:
-        """Empirical covariances of the n single-observation posteriors of each dataset."""
-        if self.cov_samples <= problem.score.dim:
-            raise ValueError(
-                f"cov_samples={self.cov_samples}: a covariance in {problem.score.dim} dimensions needs more "
-                f"than {problem.score.dim} samples."
-            )
-        return torch.cat([self._covariances(problem, x, noise) for x in problem.x.split(_OBSERVATIONS, 1)], 1)
-
-    def _covariances(
-        self, problem: Problem, x: Float[Tensor, "B n d"], noise: Noise
-    ) -> Float[Tensor, "B n m m"]:
-        (B, n, d), m = x.shape, problem.score.dim
-        single = problem.score.repeat(n).bind(x.reshape(B * n, 1, d))
+    def _single_draws(self, problem: Problem, noise: Noise) -> Float[Tensor, "Bn S m"]:
+        (B, n, d), m = problem.x.shape, problem.score.dim
+        single = problem.score.repeat(n).bind(problem.x.reshape(B * n, 1, d))
         plain = FactorisedScore(single, problem.prior.repeat(n), B * n)
         start = _whitened(noise(B, n * self.cov_samples, m).reshape(B * n, self.cov_samples, m))
-        theta = Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
-        return _covariance(theta).reshape(B, n, m, m)
+        return Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
 
 
 def _whitened(z: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
@@ -92,13 +75,8 @@ def _whitened(z: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
     only what is not Gaussian about a posterior is left to chance.
     """
     centred = z.double() - z.double().mean(1, keepdim=True)
-    factor = torch.linalg.cholesky(_covariance(z))
+    factor = torch.linalg.cholesky(covariance(z))
     return torch.linalg.solve_triangular(factor, centred.mT, upper=False).mT.to(z.dtype)
-
-
-def _covariance(theta: Float[Tensor, "B S m"]) -> Float[Tensor, "B m m"]:
-    centred = theta.double() - theta.double().mean(1, keepdim=True)
-    return centred.mT @ centred / (theta.shape[1] - 1)
 
 
 ALGORITHM = GaussPD

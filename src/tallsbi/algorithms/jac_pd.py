@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.shared.positive_definite import PositiveDefiniteAlgorithm
 from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
-from tallsbi.samplers.multistep import Multistep
 
 _OBSERVATIONS = 100  # held at once; samples are taken in blocks as well
 
 
 @dataclass(frozen=True, kw_only=True)
-class JacPD(Algorithm):
-    """`narrowest`: the smallest variance of a single posterior, relative to the prior's."""
-
-    steps: int = 50
-    churn: float = 1.0
-    narrowest: float = 1e-4
-
-    true_prior = True
-
+class JacPD(PositiveDefiniteAlgorithm):
     @property
     def score_evaluations(self) -> int:
         return self.steps
@@ -35,8 +27,7 @@ class JacPD(Algorithm):
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         blocks = bind_blocks(problem.score, problem.x, _OBSERVATIONS)
         tall = JacPDScore(blocks, problem.prior, problem.datasets, self.narrowest)
-        runner = Multistep(steps=self.steps, clip=self.clip, churn=self.churn)
-        return runner.run(tall, samples, noise, progress)
+        return self.sampler.run(tall, samples, noise, progress)
 
 
 ALGORITHM = JacPD

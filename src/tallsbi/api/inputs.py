@@ -110,12 +110,9 @@ def algorithm(method: Any, settings: Any, clip: Any) -> Algorithm:
         raise TypeError(f"settings = {settings!r}: give a mapping, such as {{'steps': 150}}.")
     if isinstance(clip, bool) or not isinstance(clip, (int, float)) or not 0 < clip < math.inf:
         raise ValueError(f"clip = {clip!r}: it must be a positive number.")
-    chosen, takes = dict(settings or {}), algorithms.load(method).settings()
+    chosen = dict(settings or {})
+    algorithms.check_settings(method, chosen, "settings[{key!r}]")
     for key, value in chosen.items():
-        if key not in takes:
-            raise ValueError(
-                f"settings[{key!r}] = {value!r}: {method} has no such setting; it takes {', '.join(takes)}."
-            )
         if key.endswith("steps") or key.endswith("samples"):
             chosen[key] = count(value, f"settings[{key!r}]")
     return algorithms.build(method, chosen, clip=clip)

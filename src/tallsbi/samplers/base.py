@@ -80,6 +80,11 @@ class Sampler(ABC):
     ) -> Float[Tensor, "B S m"]:
         """Move the samples from time t to time s < t."""
 
+    @property
+    def evaluations(self) -> int:
+        """How often a run evaluates the tall score."""
+        return self.steps
+
     def grid(self, schedule: Schedule) -> list[float]:
         """The times visited, from 1 down to 0: uniform unless overridden."""
         return time_grid(self.steps)

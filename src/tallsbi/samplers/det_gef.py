@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.samplers.base import Noise, Sampler
 
@@ -24,8 +25,12 @@ from tallsbi.samplers.base import Noise, Sampler
 @dataclass(frozen=True, kw_only=True)
 class DetGef(Sampler):
     def step(
-        self, tall: FactorisedScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
+        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
     ) -> Float[Tensor, "B S m"]:
+        if not isinstance(tall, FactorisedScore):
+            raise TypeError(
+                f"DET_GEF moves along the plain sum of scores; it was given a {type(tall).__name__}."
+            )
         added = tall.schedule.one_step_noise(t, s)
         root_gamma = math.exp(0.5 * tall.schedule.log_ratio(t, s))
         variance = added / (1 + (tall.n - 1) * added)  # D = n - gamma (n - 1) = 1 + (n - 1)(1 - gamma)

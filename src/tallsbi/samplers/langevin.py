@@ -24,6 +24,10 @@ class Langevin(Sampler):
     inner_steps: int = 5
     tau: float = 0.5
 
+    @property
+    def evaluations(self) -> int:
+        return self.steps * self.inner_steps
+
     def step(
         self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
     ) -> Float[Tensor, "B S m"]:

@@ -1,0 +1,24 @@
+"""What GAUSS_PD and JAC_PD share: the second-order solver and the true bounds of the prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.algorithms.base import Algorithm
+from tallsbi.samplers.multistep import Multistep
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositiveDefiniteAlgorithm(Algorithm):
+    """`churn`: noise of the solver, 0 for none; `narrowest`: the smallest variance of a single posterior, relative to
+    the prior's."""
+
+    steps: int = 50
+    churn: float = 1.0
+    narrowest: float = 1e-4
+
+    true_prior = True
+
+    @property
+    def sampler(self) -> Multistep:
+        return Multistep(steps=self.steps, clip=self.clip, churn=self.churn)
