@@ -6,7 +6,7 @@ job = start(snakemake)
 
 import pandas as pd
 
-from tallsbi.study.claims import modes, theory
+from tallsbi.study.stages import modes, theory
 
 plan = job.settings["modes"]
 counted = modes.table(plan["tasks"], plan["sets"], plan["n"], job.settings)

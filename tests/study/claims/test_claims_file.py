@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, leaves, read
+from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, read, single_tests
 from tallsbi.study.claims.views import SOURCES
 
 ROOT = Path(__file__).parents[3]
@@ -17,13 +17,17 @@ SCHEMA_TEXT = yaml.safe_load((ROOT / SCHEMA).read_text())
 
 @pytest.fixture(scope="module")
 def content():
+    return yaml.safe_load(FILE.read_text())
+
+
+@pytest.fixture(scope="module")
+def claims():
     return read(FILE, ROOT / SCHEMA)
 
 
-def test_all_52_claims_are_there_in_order(content):
-    assert [claim["id"] for claim in content["claims"]] == [f"C{i:02d}" for i in range(1, 53)]
-    texts = [claim["claim"] for claim in content["claims"]]
-    assert len(set(texts)) == 52
+def test_all_52_claims_are_there_in_order(claims):
+    assert [claim.id for claim in claims] == [f"C{i:02d}" for i in range(1, 53)]
+    assert len({claim.claim for claim in claims}) == 52
 
 
 def test_every_source_is_made_by_the_workflow_and_handed_to_the_table():
@@ -37,28 +41,29 @@ def test_every_source_is_made_by_the_workflow_and_handed_to_the_table():
         assert made or re.fullmatch(rf"\{{TOY\}}/({collections})\.csv", path), name
 
 
-def test_every_view_is_used(content):
-    used = {leaf["data"] for claim in content["claims"] for leaf in leaves(claim["test"])}
+def test_every_view_is_used(claims):
+    used = {test.data for claim in claims for test in single_tests(claim.test)}
     assert used == set(SOURCES)
 
 
-def test_claims_of_the_gaussian_toy_and_the_benchmark_have_their_variants(content):
-    for claim in content["claims"]:
-        for leaf in leaves(claim["test"]):
-            if leaf["data"] == "toy" and leaf["where"].get("problem") != "mixture":
-                assert "prior" in claim["variants"], claim["id"]
-            if leaf["data"] in ("benchmark", "either_bounds", "guidance", "partial"):
-                assert "sets" in claim["variants"], claim["id"]
-            assert (leaf["data"] == "either_bounds") <= ("bounds" in claim.get("variants", [])), claim["id"]
+def test_claims_of_the_gaussian_toy_and_of_sbibm_have_their_variants(claims):
+    for claim in claims:
+        switches = {variant.switch for variant in claim.variants}
+        for test in single_tests(claim.test):
+            if test.data == "toy" and test.where.get("problem") != "mixture":
+                assert "toy_prior" in switches, claim.id
+            if test.data in ("sbibm", "either_bounds", "guidance", "partial"):
+                assert "exclude_sets" in switches, claim.id
+            assert (test.data == "either_bounds") <= ("uniform_bounds" in switches), claim.id
 
 
-def test_equalities_have_a_margin(content):
+def test_equalities_have_a_margin(claims):
     """The schema has no `equal`; a claim of equality says how far apart equal things may be."""
     about = [
-        leaf["expect"]["about"]
-        for claim in content["claims"]
-        for leaf in leaves(claim["test"])
-        if isinstance(leaf["expect"], dict) and "about" in leaf["expect"]
+        test.expect["about"]
+        for claim in claims
+        for test in single_tests(claim.test)
+        if isinstance(test.expect, dict) and "about" in test.expect
     ]
     assert len(about) > 5
     assert max(about) <= 0.5
@@ -91,9 +96,9 @@ def broken(content, change):
     ],
 )
 def test_a_mistake_is_named(content, change, fragments):
-    told = broken(content, change)
+    message = broken(content, change)
     for fragment in fragments:
-        assert fragment in told
+        assert fragment in message
     assert broken(content, lambda c: None) == ""
 
 

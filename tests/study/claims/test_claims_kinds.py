@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tallsbi.study.claims.kinds import evidence, expectation
+from tallsbi.study.claims import kinds
+from tallsbi.study.claims.spec import parse_test
 from tallsbi.study.claims.verdicts import Parts, Verdict, judge
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
@@ -24,8 +25,16 @@ def distances(ratio, sets=10, n_obs=(1, 8), noise=0.2, seed=0, tasks=("sir",)):
     return pd.DataFrame(rows, columns=["task", "n", "set", "method", "sw"])
 
 
+def evidence(test, data):
+    return kinds.evidence(parse_test(test), data)
+
+
 def verdict(test, frame):
     return judge(evidence({"data": "it", **test}, lambda name: frame))
+
+
+def expectation(test):
+    return parse_test({"data": "it", **test}).expected
 
 
 COMPARE = {"kind": "compare", "value": "sw", "unit": ["set"], "over": ["n"], "left": {"method": "A"}}

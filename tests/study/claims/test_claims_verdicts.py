@@ -102,9 +102,9 @@ def test_clear_cases_are_decided():
 
 
 def test_of_alternatives_the_closest_is_told():
-    ((leaf, verdict),) = Parts((FAILS, HOLDS, OPEN), every=False).told()
+    ((leaf, verdict),) = Parts((FAILS, HOLDS, OPEN), every=False).decisive()
     assert leaf is HOLDS
     assert verdict == Verdict.HOLDS
-    ((leaf, verdict),) = Parts((FAILS, OPEN), every=False).told()
+    ((leaf, verdict),) = Parts((FAILS, OPEN), every=False).decisive()
     assert leaf is OPEN
     assert verdict == Verdict.UNDECIDED

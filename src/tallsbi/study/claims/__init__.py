@@ -1,13 +1,13 @@
 """The claims ledger: what the paper claims, the test that decides it, and the verdict on this run's data.
 
-A claim is an entry of `workflow/resources/claims.yaml`; how a verdict is reached is in docs/claims.md.
+A claim is an entry of `workflow/resources/claims.yaml`; docs/claims.md says how a verdict is reached. From the bottom:
 
-    spec        reads and checks the YAML
-    views       the data a test may name: tidy CSV files with the columns the tests need
+    views       the data a test may name: tidy tables with the columns the tests need
+    spec        the claims and their tests, read from the YAML and checked
     select      rows by condition
-    kinds       the kinds of tests, each giving evidence
+    units       from rows to one number per unit
     intervals   confidence intervals
+    kinds       the kinds of tests, each giving evidence
     verdicts    from evidence to a verdict
     ledger      all claims, one row per claim and variant
-    theory      numbers for the claims about exact mathematics
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,108 +11,97 @@ import pandas as pd
 
 from tallsbi.study.claims.kinds import Data, evidence
 from tallsbi.study.claims.select import describe
-from tallsbi.study.claims.spec import leaves
+from tallsbi.study.claims.spec import Claim, Combination, Conditions, Option, Test, Variant, single_tests
 from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts, Verdict, judge
 from tallsbi.study.claims.views import SOURCES
 
-COLUMNS = (
-    "id",
-    "section",
-    "claim",
-    "variant",
-    "headline",
-    "printed",
-    "measured",
-    "uncertainty",
-    "count",
-    "verdict",
-    "reading",
-    "test",
-    "data",
-)
+Switches = Mapping[str, Any]
+"""The fidelity switches of the run."""
+_WORDS = {
+    "compare": "difference",  # or "ratio"
+    "trend": "slope",
+    "value": "value",
+    "share": "share",
+    "shares": "difference of shares",
+    "exact": "exact value",
+}
 
 
-def ledger(content: Mapping[str, Any], data: Data, fidelity: Mapping[str, Any]) -> pd.DataFrame:
-    """`content`: the checked claims; `data`: the views of the run; `fidelity`: its switches."""
-    made = [row for claim in content["claims"] for row in _rows(claim, content["variants"], data, fidelity)]
-    return pd.DataFrame(made, columns=list(COLUMNS))
+def ledger(claims: Sequence[Claim], data: Data, switches: Switches) -> pd.DataFrame:
+    """The verdicts on the views `data` of a run."""
+    return pd.DataFrame([row for claim in claims for row in _rows(claim, data, switches)])
 
 
-def _rows(
-    claim: Mapping[str, Any], variants: Mapping[str, Any], data: Data, fidelity: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    for name, headline, test in _variants(claim, variants, fidelity):
+def _rows(claim: Claim, data: Data, switches: Switches) -> Iterator[dict[str, Any]]:
+    for name, headline, test in _variants(claim, switches):
         try:
-            found = evidence(test, data)
+            tree = evidence(test, data)
         except ValueError as error:
-            raise ValueError(f"{claim['id']} ({name or 'as it is'}): {error}") from error
+            raise ValueError(f"{claim.id} ({name or 'as it is'}): {error}") from error
         except KeyError as error:
             raise ValueError(
-                f"{claim['id']} ({name or 'as it is'}): no column {error} in the data of the test; correct its "
+                f"{claim.id} ({name or 'as it is'}): no column {error} in the data of the test; correct its "
                 "`value`, or rerun the rule that makes the data"
             ) from error
-        tree = found if isinstance(found, Parts) else Parts((found,))
+        tree = tree if isinstance(tree, Parts) else Parts((tree,))
         measured = _measured(tree, judge(tree))
+        reading = " ".join(filter(None, [measured.pop("reading"), _switches(claim, switches)]))
         yield {
-            "id": claim["id"],
-            "section": claim["section"],
-            "claim": claim["claim"],
+            "id": claim.id,
+            "section": claim.section,
+            "claim": claim.claim,
             "variant": name,
             "headline": headline,
-            "printed": claim["printed"],
+            "printed": claim.printed,
             **measured,
             "verdict": str(judge(tree)),
-            "reading": " ".join(filter(None, [measured["reading"], _switches(claim, fidelity)])),
-            "test": in_words(claim["test"]),
-            "data": ", ".join(dict.fromkeys(s for leaf in leaves(test) for s in SOURCES[leaf["data"]][0])),
+            "reading": reading,
+            "test": in_words(claim.test),
+            "data": ", ".join(dict.fromkeys(s for leaf in single_tests(test) for s in SOURCES[leaf.data][0])),
         }
 
 
-def _variants(
-    claim: Mapping[str, Any], variants: Mapping[str, Any], fidelity: Mapping[str, Any]
-) -> list[tuple[str, bool, Mapping[str, Any]]]:
+def _variants(claim: Claim, switches: Switches) -> list[tuple[str, bool, Test]]:
     """(name, whether it is the run's own, test): as the run's switches say, then each switch turned by itself."""
-    switches = [variants[name] for name in claim.get("variants", [])]
-    own = [
-        next(option for option in switch["options"] if option["value"] == fidelity[switch["switch"]])
-        for switch in switches
+    headline = [
+        next(option for option in variant.options if option.value == switches[variant.switch])
+        for variant in claim.variants
     ]
-    chosen = [own]
-    for i, switch in enumerate(switches):
-        others = [option for option in switch["options"] if option is not own[i]]
-        chosen += [[*own[:i], other, *own[i + 1 :]] for other in others]
-    made = []
-    for options in chosen:
-        test = claim["test"]
-        for switch, option in zip(switches, options, strict=True):
-            test = _narrowed(test, switch["data"], option["where"])
-        turned = [option["name"] for option, mine in zip(options, own, strict=True) if option is not mine]
-        names = turned or [option["name"] for option in own]
-        made.append((", ".join(names), options is own, test))
-    return made
+    variants = [(", ".join(option.name for option in headline), True, _narrowed_by(claim, headline))]
+    for i, variant in enumerate(claim.variants):
+        for option in variant.options:
+            if option is not headline[i]:
+                turned = [*headline[:i], option, *headline[i + 1 :]]
+                variants.append((option.name, False, _narrowed_by(claim, turned)))
+    return variants
 
 
-def _narrowed(test: Mapping[str, Any], data: list[str], where: Mapping[str, Any]) -> dict[str, Any]:
+def _narrowed_by(claim: Claim, options: Sequence[Option]) -> Test:
+    test = claim.test
+    for variant, option in zip(claim.variants, options, strict=True):
+        test = _narrowed(test, variant, option.where)
+    return test
+
+
+def _narrowed(test: Test, variant: Variant, where: Conditions) -> Test:
     """The test on the rows of a variant; a test that has a condition on the same column keeps it."""
-    if "of" in test:
-        return {**test, "of": [_narrowed(part, data, where) for part in test["of"]]}
-    if test["data"] not in data:
-        return dict(test)
-    return {**test, "where": {**where, **test.get("where", {})}}
+    if isinstance(test, Combination):
+        return replace(test, of=tuple(_narrowed(part, variant, where) for part in test.of))
+    return replace(test, where={**where, **test.where}) if test.data in variant.data else test
 
 
 def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
     """The evidence that decides, in numbers and words."""
-    found = tree.told()
-    by = {kind: [entry for entry in found if entry[1] == kind] for kind in Verdict}
-    decisive = by[verdict] or by[Verdict.UNDECIDED] or found
-    told = [entry for entry in decisive if not entry[0].missing] or decisive
-    leaf, _ = min(told, key=lambda entry: entry[0].room())
+    entries = tree.decisive()
+    by = {kind: [entry for entry in entries if entry[1] == kind] for kind in Verdict}
+    candidates = by[verdict] or by[Verdict.UNDECIDED] or entries
+    measured = [entry for entry in candidates if not entry[0].missing] or candidates
+    leaf, _ = min(measured, key=lambda entry: entry[0].room())
     return {
         "measured": _number(leaf.estimate),
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
-        "reading": _reading(leaf, verdict, by, len(found)) + _lacking(leaf, verdict, by),
+        "reading": _reading(leaf, verdict, by, len(entries)) + _lacking(leaf, verdict, by),
     }
 
 
@@ -153,45 +143,36 @@ def _lacking(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list]) -> st
     return f" Lacking: {others[0].label + ': ' if others[0].label else ''}{others[0].missing}."
 
 
-def _switches(claim: Mapping[str, Any], fidelity: Mapping[str, Any]) -> str:
+def _switches(claim: Claim, switches: Switches) -> str:
     """Switches that may decide a claim and of which a run has one value only."""
-    named = [f"{key} = {fidelity[key]}" for key in claim.get("switches", [])]
+    named = [f"{key} = {switches[key]}" for key in claim.switches]
     return f"Run with {', '.join(named)} only." if named else ""
 
 
-def in_words(test: Mapping[str, Any]) -> str:
+def in_words(test: Test) -> str:
     """A test in one line."""
-    if "of" in test:
-        return f"{test['kind']} of: " + "; ".join(
-            f"({i}) {in_words(part)}" for i, part in enumerate(test["of"], 1)
-        )
-    words = {
-        "compare": "ratio" if test.get("scale", "ratio") == "ratio" else "difference",
-        "trend": "slope",
-        "value": "value",
-        "share": "share",
-        "shares": "difference of shares",
-        "exact": "exact value",
-    }[test["kind"]]
-    what = describe(test["condition"]) if "condition" in test else test["value"]
-    sides = f" of {_side(test['left'])} to {_side(test['right'])}" if "left" in test else ""
+    if isinstance(test, Combination):
+        return f"{test.kind} of: " + "; ".join(f"({i}) {in_words(part)}" for i, part in enumerate(test.of, 1))
+    number = "ratio" if test.kind == "compare" and test.logarithmic else _WORDS[test.kind]
+    what = describe(test.condition) if test.condition else test.value
+    sides = f" of {_side(test.left)} to {_side(test.right)}" if test.left else ""
     expect = (
-        test["expect"]
-        if isinstance(test["expect"], str)
-        else " ".join(f"{word} {number}" for word, number in test["expect"].items())
+        test.expect
+        if isinstance(test.expect, str)
+        else " ".join(f"{word} {number}" for word, number in test.expect.items())
     )
     parts = [
-        f"{words} of {what}{sides} {expect}",
-        f"in log {test['x']}" if "x" in test else "",
-        f"where {describe(test['where'])}" if test.get("where") else "",
-        f"for each {', '.join(test['each'])}" if "each" in test else "",
-        f"for some {', '.join(test['some'])}" if "some" in test else "",
-        f"over {' x '.join(test['unit'])}" if "unit" in test else "",
+        f"{number} of {what}{sides} {expect}",
+        f"in log {test.x}" if test.x else "",
+        f"where {describe(test.where)}" if test.where else "",
+        f"for each {', '.join(test.each)}" if test.each else "",
+        f"for some {', '.join(test.some)}" if test.some else "",
+        f"over {' x '.join(test.unit)}" if test.unit else "",
     ]
     return " ".join(filter(None, parts))
 
 
-def _side(side: Mapping[str, Any]) -> str:
+def _side(side: Conditions) -> str:
     rest = {key: value for key, value in side.items() if key != "method"}
     method = side.get("method", "")
     method = "/".join(method) if isinstance(method, list) else method

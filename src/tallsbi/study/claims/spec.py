@@ -1,11 +1,13 @@
-"""Reads the claims and checks them against workflow/schemas/claims.schema.yaml."""
+"""The claims as workflow/resources/claims.yaml writes them, checked against workflow/schemas/claims.schema.yaml."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -13,14 +15,109 @@ from jsonschema.exceptions import ValidationError
 from tallsbi.study.claims.views import SOURCES
 
 SCHEMA = Path("workflow/schemas/claims.schema.yaml")
+_SCALES = {"compare": "ratio", "trend": "log"}  # by default; the other kinds are linear
+
+Conditions = Mapping[str, Any]
+"""Column: condition, in the language of `select`."""
 
 
 class ClaimsError(ValueError):
     """The file of claims is wrong; the message has a line per problem."""
 
 
-def read(path: str | Path, schema: str | Path = SCHEMA) -> dict[str, Any]:
-    """The checked content: `variants` and `claims`."""
+@dataclass(frozen=True)
+class SingleTest:
+    """One test; docs/claims.md explains the fields."""
+
+    kind: str
+    data: str
+    expect: str | Mapping[str, Any]
+    label: str = ""
+    where: Conditions = field(default_factory=dict)
+    needs: Mapping[str, float] = field(default_factory=dict)
+    each: tuple[str, ...] = ()
+    some: tuple[str, ...] = ()
+    value: str = ""
+    unit: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    x: str = ""
+    left: Conditions = field(default_factory=dict)
+    right: Conditions = field(default_factory=dict)
+    condition: Conditions = field(default_factory=dict)
+    scale: str = ""
+    average: str = ""
+    aggregate: str = "mean"
+    noise: float = 0.0
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether values are compared by their logarithms."""
+        return (self.scale or _SCALES.get(self.kind)) in ("ratio", "log")
+
+    @property
+    def expected(self) -> tuple[float, float]:
+        """The open range of the test's number: of a ratio, a difference, a slope, a share or the value itself."""
+        ratio = self.kind == "compare" and self.logarithmic
+        neutral = 1.0 if ratio else 0.0
+        match self.expect:
+            case "less":
+                return -np.inf, neutral
+            case "greater":
+                return neutral, np.inf
+            case {"about": margin}:
+                return (1 / (1 + margin), 1 + margin) if ratio else (-margin, margin)
+            case {"below": bound}:
+                return -np.inf, bound
+            case {"above": bound}:
+                return bound, np.inf
+            case {"between": (low, high)}:
+                return float(low), float(high)
+        raise ClaimsError(f"expect = {self.expect!r}: write less, greater, below, above, between or about")
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Several tests, of which `all` or `any` must hold."""
+
+    kind: str
+    of: tuple[Test, ...]
+
+
+Test = SingleTest | Combination
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting of a fidelity switch, and the rows that show its data."""
+
+    name: str
+    value: str | float | bool
+    where: Conditions
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A fidelity switch that may decide a claim, and the data that have rows for each of its options."""
+
+    switch: str
+    data: tuple[str, ...]
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    id: str
+    section: str
+    claim: str
+    printed: str
+    test: Test
+    variants: tuple[Variant, ...] = ()
+    switches: tuple[str, ...] = ()
+    """Switches that may decide the claim and that have one value per run."""
+
+
+def read(path: str | Path, schema: str | Path = SCHEMA) -> list[Claim]:
+    """The claims of a checked file."""
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
@@ -28,15 +125,46 @@ def read(path: str | Path, schema: str | Path = SCHEMA) -> dict[str, Any]:
     problems = check(content, yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
     if problems:
         raise ClaimsError("\n".join(f"{path}: {problem}" for problem in problems))
-    return content
+    variants = {
+        name: Variant(
+            entry["switch"], tuple(entry["data"]), tuple(Option(**each) for each in entry["options"])
+        )
+        for name, entry in content["variants"].items()
+    }
+    return [
+        Claim(
+            **{
+                **entry,
+                "test": parse_test(entry["test"]),
+                "variants": tuple(variants[name] for name in entry.get("variants", ())),
+                "switches": tuple(entry.get("switches", ())),
+            }
+        )
+        for entry in content["claims"]
+    ]
+
+
+def parse_test(entry: Mapping[str, Any]) -> Test:
+    """A test that the schema has accepted."""
+    if "of" in entry:
+        return Combination(entry["kind"], tuple(map(parse_test, entry["of"])))
+    names = {key: tuple(entry[key]) for key in ("each", "some", "unit", "over") if key in entry}
+    return SingleTest(**{**entry, **names})
+
+
+def single_tests(test: Test) -> list[SingleTest]:
+    """The tests that a combination is made of."""
+    return (
+        [test] if isinstance(test, SingleTest) else [leaf for part in test.of for leaf in single_tests(part)]
+    )
 
 
 def check(content: Any, schema: Mapping[str, Any]) -> list[str]:
     """What is wrong with the claims, a line per problem, each naming the claim and the key."""
-    errors = sorted(
-        Draft202012Validator(schema).iter_errors(content), key=lambda error: list(map(str, error.path))
-    )
-    problems = [_told(error, content) for error in errors]
+    errors = Draft202012Validator(schema).iter_errors(content)
+    problems = [
+        _message(error, content) for error in sorted(errors, key=lambda error: list(map(str, error.path)))
+    ]
     if problems:
         return problems
     ids = [claim["id"] for claim in content["claims"]]
@@ -44,28 +172,21 @@ def check(content: Any, schema: Mapping[str, Any]) -> list[str]:
         f"claims: {name} is there {ids.count(name)} times" for name in sorted(set(ids)) if ids.count(name) > 1
     ]
     for claim in content["claims"]:
-        for name in claim.get("variants", []):
-            if name not in content["variants"]:
-                problems.append(
-                    f"{claim['id']}.variants: no variant `{name}`; there is {', '.join(content['variants'])}"
-                )
-        for leaf in leaves(claim["test"]):
-            if leaf["data"] not in SOURCES:
-                problems.append(
-                    f"{claim['id']}.test.data = {leaf['data']}: no such data; there is {', '.join(SOURCES)}"
-                )
+        problems += [
+            f"{claim['id']}.variants: no variant `{name}`; there is {', '.join(content['variants'])}"
+            for name in claim.get("variants", [])
+            if name not in content["variants"]
+        ]
+        problems += [
+            f"{claim['id']}.test.data = {test.data}: no such data; there is {', '.join(SOURCES)}"
+            for test in single_tests(parse_test(claim["test"]))
+            if test.data not in SOURCES
+        ]
     return problems
 
 
-def leaves(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tests a conjunction is made of."""
-    if "of" not in test:
-        return [test]
-    return [leaf for part in test["of"] for leaf in leaves(part)]
-
-
-def _told(error: ValidationError, content: Any) -> str:
-    """The most telling of the errors below this one, with the claim's id in place of its position."""
+def _message(error: ValidationError, content: Any) -> str:
+    """The most specific of the errors below this one, with the claim's id in place of its position."""
     inner = error
     if error.context:
         # Of several alternatives, the one that is meant has the type of what is there.

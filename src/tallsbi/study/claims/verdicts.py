@@ -87,16 +87,20 @@ class Parts:
             return enough
         return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
 
-    def told(self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA) -> list[tuple[Evidence, Verdict]]:
-        """The pieces of evidence to tell of, with their verdicts; of alternatives, the one that is closest."""
+    def decisive(
+        self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
+    ) -> list[tuple[Evidence, Verdict]]:
+        """The pieces of evidence that the verdict rests on, each with its own; of alternatives, the closest one."""
         split = self._split(alpha_holds, alpha_fails)
-        found: list[tuple[Evidence, Verdict]] = []
+        entries: list[tuple[Evidence, Verdict]] = []
         for child in self.children:
-            found += child.told(*split) if isinstance(child, Parts) else [(child, child.verdict(*split))]
+            entries += (
+                child.decisive(*split) if isinstance(child, Parts) else [(child, child.verdict(*split))]
+            )
         if self.every:
-            return found
+            return entries
         best = max(
-            found, key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room())
+            entries, key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room())
         )
         return [(best[0], self.verdict(alpha_holds, alpha_fails))]
 

@@ -1,20 +1,20 @@
-"""The data a test may name: the tidy CSV files of a run, with the columns the tests need.
+"""The data a test may name: the tidy tables of a run, with the columns that the tests need.
 
-A lost run has an infinite distance here: `lost` says so. Which CSV files a view is made of is in `SOURCES`; a view
-is made when it is first asked for.
+A lost run has an infinite distance here: `lost` says so. Which tables a view is made of is in `SOURCES`; a view is
+made when it is first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 Frames = Mapping[str, pd.DataFrame]
-View = Callable[[Frames, Mapping[str, Any]], pd.DataFrame]
 
 BASE = "LANGEVIN"  # times are relative to it
 GUIDED = "GAUSS (CFG)"
@@ -22,19 +22,36 @@ AT_END = 0.98  # share of the epochs after which a lowest loss is due to the end
 FAR = 10.0  # times the best distance any method has on the same posterior: a run that has blown up
 
 
-def _toy(name: str) -> View:
-    def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-        """`error`: the distance of the study's metric; `_norm` less, `_relative` over the reference's own."""
-        frame, metric = frames[name], settings["toy_metric"]
-        columns = {"error": metric, "error_norm": f"{metric}_norm"}
-        frame = frame.assign(**{new: frame[old] for new, old in columns.items()})
-        frame = frame.assign(error_relative=frame.error / frame[f"{metric}_self"])
-        return _infinite(frame, ["error", "error_norm", "error_relative"])
+@dataclass(frozen=True)
+class Facts:
+    """What the views must know of the run beside its tables."""
 
-    return view
+    toy_metric: str
+    kept: Mapping[str, Sequence[int]]
+    """Per task, the parameter sets that the published rule does not exclude."""
+    uniform_bounds: str
+    """`widened` or `true`: the bounds of uniform priors in this run."""
+    uniform_tasks: Sequence[str]
+    theta: Mapping[str, float]
+    bounds: Mapping[str, Sequence[float]]
+    """True parameter and prior of the neuroscience model."""
 
 
-def _timing(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+View = Callable[[Frames, Facts], pd.DataFrame]
+
+
+def _toy(name: str, frames: Frames, facts: Facts) -> pd.DataFrame:
+    """`error`: the distance of the study's metric; `_norm` less, `_relative` over the reference's own."""
+    frame, metric = frames[name], facts.toy_metric
+    frame = frame.assign(
+        error=frame[metric],
+        error_norm=frame[f"{metric}_norm"],
+        error_relative=frame[metric] / frame[f"{metric}_self"],
+    )
+    return _infinite(frame, ["error", "error_norm", "error_relative"])
+
+
+def _timing(frames: Frames, facts: Facts) -> pd.DataFrame:
     """`speedup`: the seconds of LANGEVIN in the same round and cell over those of the method."""
     frame = frames["toy_timing"]
     cell = ["problem", "m", "n", "steps", "round"]
@@ -42,78 +59,73 @@ def _timing(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     return frame.assign(speedup=base.reindex(frame.set_index(cell).index).to_numpy() / frame.seconds)
 
 
-def _pedagogical(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _pedagogical(frames: Frames, facts: Facts) -> pd.DataFrame:
     """A row per draw and coordinate: `deviation` from the median of its own cloud, `offset` from the analytic
     mean in analytic standard deviations."""
     long = frames["pedagogical"].melt(["n", "source", "sample"], ["theta_1", "theta_2"], "parameter")
-    own = long.groupby(["n", "source", "parameter"]).value
-    truth = long[long.source == "analytic"].groupby(["n", "parameter"]).value.agg(["mean", "std"])
-    mine = truth.reindex(pd.MultiIndex.from_frame(long[["n", "parameter"]]))
+    clouds = long.groupby(["n", "source", "parameter"]).value
+    exact = long[long.source == "analytic"].groupby(["n", "parameter"]).value.agg(["mean", "std"])
+    exact = exact.reindex(pd.MultiIndex.from_frame(long[["n", "parameter"]]))
     return long.assign(
-        deviation=_away(long.value - own.transform("median")),
-        offset=(long.value.to_numpy() - mine["mean"].to_numpy()) / mine["std"].to_numpy(),
+        deviation=_away(long.value - clouds.transform("median")),
+        offset=(long.value.to_numpy() - exact["mean"].to_numpy()) / exact["std"].to_numpy(),
     )
 
 
-def _benchmark(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _sbibm(frames: Frames, facts: Facts) -> pd.DataFrame:
     """`kept`: the published rule does not exclude the set; `blown`: lost, or far from what others reach."""
-    frame = _infinite(_kept(frames["sbibm_distances"], settings), ["sw", "mmd", "c2st"])
+    frame = _infinite(_kept(frames["sbibm_distances"], facts), ["sw", "mmd", "c2st"])
     best = frame.groupby(["task", "n_train", "n", "set"]).sw.transform("min")
     return frame.assign(blown=frame.lost | (frame.sw > FAR * best))
 
 
-def _either_bounds(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The benchmark under both factors on the bounds of uniform priors, `bounds`: `widened` or `true`.
+def _either_bounds(frames: Frames, facts: Facts) -> pd.DataFrame:
+    """The view `sbibm` under both factors on the bounds of uniform priors, `bounds`: `widened` or `true`.
 
     What has no bounds is the same under both; a uniform prior that was not sampled again is there once.
     """
-    own, other = frames["sbibm_distances"], frames.get("other_bounds")
-    parts = [_benchmark(frames, settings).assign(bounds=settings["uniform_bounds"])]
+    distances, other = frames["sbibm_distances"], frames.get("other_bounds")
+    parts = [_sbibm(frames, facts).assign(bounds=facts.uniform_bounds)]
     if other is not None:
-        bounded = [*other.task, *settings["uniform_tasks"]]
-        rest = own[(own.n_train == own.n_train.max()) & ~own.task.isin(bounded)]
+        bounded = [*other.task, *facts.uniform_tasks]
+        rest = distances[(distances.n_train == distances.n_train.max()) & ~distances.task.isin(bounded)]
         both = {"sbibm_distances": pd.concat([other, rest], ignore_index=True)}
-        flipped = {"widened": "true", "true": "widened"}[settings["uniform_bounds"]]
-        parts.append(_benchmark(both, settings).assign(bounds=flipped))
+        flipped = {"widened": "true", "true": "widened"}[facts.uniform_bounds]
+        parts.append(_sbibm(both, facts).assign(bounds=flipped))
     return pd.concat(parts, ignore_index=True)
 
 
-def _guidance(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The benchmark, with the runs that learn the prior's score as a method of their own."""
+def _guidance(frames: Frames, facts: Facts) -> pd.DataFrame:
+    """The sbibm part, with the runs that learn the prior's score as a method of their own."""
     frame = pd.concat(
         [frames["sbibm_distances"], frames["guidance"].assign(method=GUIDED)], ignore_index=True
     )
-    return _infinite(_kept(frame, settings), ["sw", "mmd", "c2st"])
+    return _infinite(_kept(frame, facts), ["sw", "mmd", "c2st"])
 
 
-def _partial(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-    return _infinite(_kept(frames["partial"], settings), ["sw", "mmd", "c2st"])
+def _partial_factorisation(frames: Frames, facts: Facts) -> pd.DataFrame:
+    return _infinite(_kept(frames["partial"], facts), ["sw", "mmd", "c2st"])
 
 
-def _training(name: str) -> View:
-    def view(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
-        """A row per training: epoch and size of its lowest validation loss, and how much that loss jumps.
+def _training(name: str, frames: Frames, facts: Facts) -> pd.DataFrame:
+    """A row per training: epoch and size of its lowest validation loss, and how much that loss jumps.
 
-        `at_end`: the loss was still falling when training ended, so its lowest value is not known.
-        """
-        losses = frames[name].dropna(subset="val_loss").sort_values("epoch")
-        keys = ["task", "n_train", "batch_size", "learning_rate"]
-        made = []
-        for key, part in losses.groupby(keys):
-            jumps = part.val_loss.diff().abs().median() / part.val_loss.median()
-            best = part.loc[part.val_loss.idxmin()]
-            made.append(
-                {**dict(zip(keys, key, strict=True)), "best_epoch": best.epoch, "best_loss": best.val_loss}
-            )
-            made[-1] |= {"jumps": _away(jumps), "at_end": bool(best.epoch > AT_END * part.epoch.max())}
-        return pd.DataFrame(made)
-
-    return view
+    `at_end`: the loss was still falling when training ended, so its lowest value is not known.
+    """
+    losses = frames[name].dropna(subset="val_loss").sort_values("epoch")
+    keys = ["task", "n_train", "batch_size", "learning_rate"]
+    rows = []
+    for key, part in losses.groupby(keys):
+        jumps = part.val_loss.diff().abs().median() / part.val_loss.median()
+        best = part.loc[part.val_loss.idxmin()]
+        row = {**dict(zip(keys, key, strict=True)), "best_epoch": best.epoch, "best_loss": best.val_loss}
+        rows.append(row | {"jumps": _away(jumps), "at_end": bool(best.epoch > AT_END * part.epoch.max())})
+    return pd.DataFrame(rows)
 
 
-def _learning_rates(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _learning_rates(frames: Frames, facts: Facts) -> pd.DataFrame:
     """The neuroscience trainings of the smaller learning rate over those of the larger, a row per setting."""
-    frame = _training("jrnmm_losses")(frames, settings)
+    frame = _training("jrnmm_losses", frames, facts)
     low, high = (
         frame[frame.learning_rate == rate].set_index("task")
         for rate in (frame.learning_rate.min(), frame.learning_rate.max())
@@ -125,7 +137,7 @@ def _learning_rates(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame
     return low.assign(epoch_ratio=ratio, loss_ratio=low.best_loss / high.best_loss).reset_index()
 
 
-def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _jrnmm_draws(frames: Frames, facts: Facts) -> pd.DataFrame:
     """Draws of the tall posteriors, a row per draw and parameter, and `all` for the average over parameters.
 
     In prior standard deviations: `deviation` from the median of the posterior, `distance2` squared, to the truth.
@@ -133,11 +145,11 @@ def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     """
     frame = frames["jrnmm_draws"]
     frame = frame[frame.kind == "tall"]
-    scale = frame.parameter.map({name: (b - a) / 12**0.5 for name, (a, b) in settings["bounds"].items()})
-    truth = frame.parameter.map(settings["theta"])
-    own = frame.groupby(["dim", "n", "parameter"]).value.transform("median")
+    scale = frame.parameter.map({name: (b - a) / 12**0.5 for name, (a, b) in facts.bounds.items()})
+    truth = frame.parameter.map(facts.theta)
+    median = frame.groupby(["dim", "n", "parameter"]).value.transform("median")
     frame = frame.assign(
-        deviation=_away((frame.value - own) / scale), distance2=((frame.value - truth) / scale) ** 2
+        deviation=_away((frame.value - median) / scale), distance2=((frame.value - truth) / scale) ** 2
     )
     keys = ["dim", "n", "draw"]
     whole = frame.groupby(keys, as_index=False)[["deviation", "distance2"]].mean().assign(parameter="all")
@@ -145,36 +157,35 @@ def _neuro_draws(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
     return both.assign(simulations=frames["jrnmm_losses"].n_train.max(), n_largest=both.n.max())
 
 
-def _lc2st(frames: Frames, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _lc2st(frames: Frames, facts: Facts) -> pd.DataFrame:
     """An undefined statistic is infinite, with p-value 0: there is no posterior to test."""
     frame = frames["jrnmm_lc2st"]
     return frame.assign(statistic=frame.statistic.fillna(np.inf), p_value=frame.p_value.fillna(0.0))
 
 
 SOURCES: dict[str, tuple[tuple[str, ...], View]] = {
-    "toy": (("toy_distances",), _toy("toy_distances")),
-    "toy_steps": (("toy_steps",), _toy("toy_steps")),
+    "toy": (("toy_distances",), partial(_toy, "toy_distances")),
+    "toy_steps": (("toy_steps",), partial(_toy, "toy_steps")),
     "timing": (("toy_timing",), _timing),
     "pedagogical": (("pedagogical",), _pedagogical),
-    "benchmark": (("sbibm_distances",), _benchmark),
+    "sbibm": (("sbibm_distances",), _sbibm),
     "either_bounds": (("sbibm_distances", "other_bounds"), _either_bounds),
     "guidance": (("sbibm_distances", "guidance"), _guidance),
-    "partial": (("sbibm_distances", "partial"), _partial),
-    "training": (("sbibm_losses",), _training("sbibm_losses")),
+    "partial": (("sbibm_distances", "partial"), _partial_factorisation),
+    "training": (("sbibm_losses",), partial(_training, "sbibm_losses")),
     "learning_rates": (("jrnmm_losses",), _learning_rates),
-    "neuro_draws": (("jrnmm_draws", "jrnmm_losses"), _neuro_draws),
+    "jrnmm_draws": (("jrnmm_draws", "jrnmm_losses"), _jrnmm_draws),
     "lc2st": (("jrnmm_lc2st",), _lc2st),
-    "theory": (("theory",), lambda frames, settings: frames["theory"]),
+    "theory": (("theory",), lambda frames, facts: frames["theory"]),
 }
 
 
-def views(frames: Frames, settings: Mapping[str, Any]) -> Callable[[str], pd.DataFrame]:
-    """The views by name. `settings`: `toy_metric`, `kept` (sets per task), `uniform_bounds`, `uniform_tasks`, `theta`,
-    `bounds`."""
+def views(frames: Frames, facts: Facts) -> Callable[[str], pd.DataFrame]:
+    """The views by name."""
 
     @cache
     def view(name: str) -> pd.DataFrame:
-        return SOURCES[name][1](frames, settings)
+        return SOURCES[name][1](frames, facts)
 
     return view
 
@@ -185,8 +196,8 @@ def _infinite(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     return frame.assign(lost=lost, **{column: frame[column].where(~lost, np.inf) for column in columns})
 
 
-def _kept(frame: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    pairs = {(task, index) for task, sets in settings["kept"].items() for index in sets}
+def _kept(frame: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    pairs = {(task, index) for task, sets in facts.kept.items() for index in sets}
     return frame.assign(kept=[pair in pairs for pair in zip(frame.task, frame.set, strict=True)])
 
 

@@ -15,7 +15,7 @@ from tallsbi.study.claims.intervals import FEWEST
 from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
-from tallsbi.study.claims.views import views
+from tallsbi.study.claims.views import Facts, views
 from tallsbi.study.tables.render import Table
 
 # Shares of the line width of the LaTeX version.
@@ -32,8 +32,15 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
     kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}
     fidelity = settings["fidelity"]
     bounds = "true" if fidelity["uniform_bounds_factor"] == 1 else "widened"
-    run = views(data, {**settings, "kept": kept, "uniform_bounds": bounds})
-    tidy = ledger(read(settings["claims"]), run, {**fidelity, "uniform_bounds": bounds})
+    facts = Facts(
+        toy_metric=settings["toy_metric"],
+        kept=kept,
+        uniform_bounds=bounds,
+        uniform_tasks=settings["uniform_tasks"],
+        theta=settings["theta"],
+        bounds=settings["bounds"],
+    )
+    tidy = ledger(read(settings["claims"]), views(data, facts), {**fidelity, "uniform_bounds": bounds})
     tidy["headline"] = tidy.headline.astype(bool)
     shown = pd.DataFrame(
         {

@@ -7,7 +7,7 @@ import torch
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.samplers.det_gef import DetGef
-from tallsbi.study.claims import modes, theory
+from tallsbi.study.stages import modes, theory
 
 SETTINGS = {
     "seed": 1,
