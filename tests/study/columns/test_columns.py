@@ -7,9 +7,9 @@ import pytest
 from tallsbi.storage.files import write_csv
 from tallsbi.study.columns import sbibm
 from tallsbi.study.columns.catalogue import TABLES, read_tidy, table_of
-from tallsbi.study.columns.tidy import FLAG, NUMBER, TEXT, WHOLE, ColumnsError, TidyTable
+from tallsbi.study.columns.tidy import ColumnsError, table
 
-TABLE = TidyTable("part/things", {"task": TEXT, "n": WHOLE, "sw": NUMBER, "passed": FLAG})
+TABLE = table("part/things", "task:text n:int sw passed:bool")
 ROW = {"task": "slcp", "n": 1, "sw": np.nan, "passed": True}
 
 
@@ -25,7 +25,7 @@ def test_an_unknown_column_is_named_with_what_there_is_and_a_remedy():
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(ColumnsError, match="missing column n, passed"):
+    with pytest.raises(ColumnsError, match="missing column n; missing column passed"):
         TABLE.check(pd.DataFrame([{"task": "slcp", "sw": 0.1}]))
 
 
@@ -33,7 +33,7 @@ def test_a_missing_column_is_named():
     ("column", "value"), [("task", 3), ("n", 1.5), ("n", np.nan), ("sw", "far"), ("sw", True), ("passed", 1)]
 )
 def test_a_column_of_another_kind_is_named(column, value):
-    with pytest.raises(ColumnsError, match=f"column {column} does not hold"):
+    with pytest.raises(ColumnsError, match=f"column {column} is not of kind"):
         TABLE.frame([{**ROW, column: value}])
 
 
@@ -60,6 +60,11 @@ def test_a_path_without_a_table_is_refused():
         ColumnsError, match=r"toy/nothing\.csv: no tidy table has this path; there are toy/distances"
     ):
         table_of("results/smoke/toy/nothing.csv")
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ColumnsError, match="no kind whole; there are float, int, bool, text"):
+        table("part/things", "task:text n:whole")
 
 
 def test_the_names_of_tables_are_their_own():

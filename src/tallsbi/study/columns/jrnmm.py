@@ -1,49 +1,17 @@
 """Tables of the neuroscience part. `dim`: the number of parameters, 3 or 4; `n` counts observations."""
 
-from tallsbi.study.columns.sbibm import LOSSES as SBIBM_LOSSES
-from tallsbi.study.columns.tidy import NUMBER, TEXT, WHOLE, TidyTable
+from tallsbi.study.columns import sbibm
+from tallsbi.study.columns.tidy import table
 
-LOSSES = TidyTable("jrnmm/losses", SBIBM_LOSSES.kinds)
-DIRAC = TidyTable(
+LOSSES = sbibm.LOSSES.renamed("jrnmm/losses")
+DIRAC = table(
     "jrnmm/dirac",
-    {
-        "dim": WHOLE,
-        "method": TEXT,
-        "steps": WHOLE,
-        "n": WHOLE,
-        "samples": WHOLE,
-        "finite_share": NUMBER,
-        "parameter": TEXT,
-        "published": NUMBER,
-        "mmd": NUMBER,
-    },
+    "dim:int method:text steps:int n:int samples:int finite_share parameter:text published mmd",
 )
-DRAWS = TidyTable(
-    "jrnmm/draws",
-    {
-        "dim": WHOLE,
-        "kind": TEXT,
-        "n": WHOLE,
-        "observation": WHOLE,
-        "draw": WHOLE,
-        "parameter": TEXT,
-        "value": NUMBER,
-    },
-)
-LC2ST = TidyTable(
+DRAWS = table("jrnmm/draws", "dim:int kind:text n:int observation:int draw:int parameter:text value")
+LC2ST = table(
     "jrnmm/lc2st",
-    {
-        "dim": WHOLE,
-        "method": TEXT,
-        "n": WHOLE,
-        "calibration": WHOLE,
-        "finite_share": NUMBER,
-        "permutations": WHOLE,
-        "classifier": WHOLE,
-        "statistic": NUMBER,
-        "p_value": NUMBER,
-        "null_mean": NUMBER,
-        "null_q95": NUMBER,
-    },
+    "dim:int method:text n:int calibration:int finite_share permutations:int classifier:int "
+    "statistic p_value null_mean null_q95",
 )
 TABLES = (LOSSES, DIRAC, DRAWS, LC2ST)

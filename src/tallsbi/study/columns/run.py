@@ -1,30 +1,7 @@
 """Tables of the run as a whole."""
 
-from tallsbi.study.columns.tidy import NUMBER, TEXT, WHOLE, TidyTable
+from tallsbi.study.columns.tidy import table
 
-THEORY = TidyTable(
-    "claims/theory",
-    {
-        "quantity": TEXT,
-        "case": TEXT,
-        "method": TEXT,
-        "m": WHOLE,
-        "n": WHOLE,
-        "steps": WHOLE,
-        "seed": WHOLE,
-        "value": NUMBER,
-    },
-)
-COSTS = TidyTable(
-    "costs",
-    {
-        "stage": TEXT,
-        "jobs": WHOLE,
-        "core_hours": NUMBER,
-        "share": NUMBER,
-        "longest_h": NUMBER,
-        "peak_mib": NUMBER,
-        "run": TEXT,
-    },
-)
+THEORY = table("claims/theory", "quantity:text case:text method:text m:int n:int steps:int seed:int value")
+COSTS = table("costs", "stage:text jobs:int core_hours share longest_h peak_mib run:text")
 TABLES = (THEORY, COSTS)

@@ -1,111 +1,32 @@
 """Tables of the sbibm part. `set` is the number of a parameter set, counted from 0."""
 
-from tallsbi.study.columns.tidy import FLAG, NUMBER, TEXT, WHOLE, TidyTable
+from tallsbi.study.columns.tidy import table
 
-_RUN = {
-    "task": TEXT,
-    "n_train": WHOLE,
-    "n": WHOLE,
-    "set": WHOLE,
-    "method": TEXT,
-    "steps": WHOLE,
-    "samples": WHOLE,
-}
+_RUN = "task:text n_train:int n:int set:int method:text steps:int samples:int "
 
-DISTANCES = TidyTable(
+DISTANCES = table(
     "sbibm/distances",
-    {
-        **_RUN,
-        "sw": NUMBER,
-        "mmd": NUMBER,
-        "c2st": NUMBER,
-        "finite_share": NUMBER,
-        "lost_definiteness": WHOLE,
-        "lost_definiteness_time": NUMBER,
-        "nonfinite": WHOLE,
-        "nonfinite_time": NUMBER,
-        "reference_passed": FLAG,
-    },
+    _RUN
+    + "sw mmd c2st finite_share lost_definiteness:int lost_definiteness_time nonfinite:int nonfinite_time "
+    "reference_passed:bool",
 )
-OTHER_BOUNDS = TidyTable("sbibm/other_bounds", DISTANCES.kinds)
-GUIDANCE = TidyTable("sbibm/guidance", DISTANCES.kinds)
-PARTIAL = TidyTable("sbibm/partial", {**DISTANCES.kinds, "n_max": WHOLE, "encoder": TEXT})
-LOSS_CURVE = {"epoch": WHOLE, "train_loss": NUMBER, "val_loss": NUMBER, "stop_epoch": WHOLE}
-"""The columns of one training, in both parts that train."""
-LOSSES = TidyTable(
+OTHER_BOUNDS = DISTANCES.renamed("sbibm/other_bounds")
+GUIDANCE = DISTANCES.renamed("sbibm/guidance")
+PARTIAL = DISTANCES.renamed("sbibm/partial", "n_max:int encoder:text")
+LOSSES = table(
     "sbibm/losses",
-    {
-        **LOSS_CURVE,
-        "task": TEXT,
-        "n_train": WHOLE,
-        "learning_rate": NUMBER,
-        "batch_size": WHOLE,
-        "chosen": FLAG,
-    },
+    "epoch:int train_loss val_loss stop_epoch:int task:text n_train:int learning_rate batch_size:int chosen:bool",
 )
-PAIRS = TidyTable(
-    "sbibm/pairs",
-    {
-        "sample": WHOLE,
-        "parameter": TEXT,
-        "value": NUMBER,
-        "task": TEXT,
-        "n": WHOLE,
-        "source": TEXT,
-        "set": WHOLE,
-    },
-)
-TRUTH = TidyTable("sbibm/truth", {"parameter": TEXT, "value": NUMBER, "task": TEXT})
-CERTIFICATES = TidyTable(
+PAIRS = table("sbibm/pairs", "sample:int parameter:text value task:text n:int source:text set:int")
+TRUTH = table("sbibm/truth", "parameter:text value task:text")
+CERTIFICATES = table(
     "sbibm/certificates",
-    {
-        "task": TEXT,
-        "set": WHOLE,
-        "n": WHOLE,
-        "method": TEXT,
-        "passed": FLAG,
-        "checks": TEXT,
-        "failed": TEXT,
-        "rhat": NUMBER,
-        "ess_bulk": NUMBER,
-        "ess_tail": NUMBER,
-        "ess_kept": NUMBER,
-        "divergences": WHOLE,
-        "divergent_share": NUMBER,
-        "acceptance": NUMBER,
-        "chains": WHOLE,
-        "iterations": WHOLE,
-        "attempts": WHOLE,
-        "cells": NUMBER,
-        "cells_per_sd": NUMBER,
-        "border": NUMBER,
-        "disagreement": NUMBER,
-        "missed": NUMBER,
-    },
+    "task:text set:int n:int method:text passed:bool checks:text failed:text rhat ess_bulk ess_tail ess_kept "
+    "divergences:int divergent_share acceptance chains:int iterations:int attempts:int "
+    "cells cells_per_sd border disagreement missed",
 )
-STEPS = TidyTable(
-    "sbibm/steps",
-    {
-        **_RUN,
-        "sw": NUMBER,
-        "sw_self": NUMBER,
-        "seconds": NUMBER,
-        "score_evaluations": WHOLE,
-        "finite_share": NUMBER,
-        "reference_passed": FLAG,
-    },
+STEPS = table(
+    "sbibm/steps", _RUN + "sw sw_self seconds score_evaluations:int finite_share reference_passed:bool"
 )
-MANY = TidyTable(
-    "sbibm/many",
-    {
-        **_RUN,
-        "spread": NUMBER,
-        "error": NUMBER,
-        "error_self": NUMBER,
-        "seconds": NUMBER,
-        "memory": NUMBER,
-        "finite_share": NUMBER,
-        "reference_passed": FLAG,
-    },
-)
+MANY = table("sbibm/many", _RUN + "spread error error_self seconds memory finite_share reference_passed:bool")
 TABLES = (DISTANCES, OTHER_BOUNDS, GUIDANCE, PARTIAL, LOSSES, PAIRS, TRUTH, CERTIFICATES, STEPS, MANY)

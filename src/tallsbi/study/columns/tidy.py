@@ -1,10 +1,12 @@
-"""A tidy table: the names and kinds of its columns, and the checks of writers and readers."""
+"""A tidy table: the names and kinds of its columns, and the checks of writers and readers.
+
+The kinds are float, int, text and bool. Only floats and texts may be missing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +15,35 @@ from pandas.api import types
 
 from tallsbi.storage.files import read_csv
 
+# By kind, whether the values of a column are of it.
+_FITS: dict[str, Callable[[pd.Series], bool]] = {
+    "float": lambda values: types.is_numeric_dtype(values) and not types.is_bool_dtype(values),
+    "int": types.is_integer_dtype,
+    "bool": types.is_bool_dtype,
+    "text": lambda values: all(isinstance(value, str) or pd.isna(value) for value in values.unique()),
+}
+
 
 class ColumnsError(ValueError):
     """A frame does not have the columns of its table."""
 
 
-class Kind(StrEnum):
-    """What a column holds. Only numbers and texts may be missing."""
-
-    TEXT = "text"
-    WHOLE = "whole numbers"
-    NUMBER = "numbers"
-    FLAG = "true or false"
-
-    def fits(self, values: pd.Series) -> bool:
-        if self is Kind.TEXT:
-            return types.is_string_dtype(values.dtype) or bool(values.map(_is_text).all())
-        if self is Kind.FLAG:
-            return types.is_bool_dtype(values.dtype)
-        if self is Kind.WHOLE:
-            return types.is_integer_dtype(values.dtype)
-        return types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
-
-
-TEXT, WHOLE, NUMBER, FLAG = Kind
-
-
 @dataclass(frozen=True)
 class TidyTable:
-    """`name`: the path of the file in a run, without suffix. `kinds`: every column in the order of the file."""
+    """`name`: the path of the file in a run, without suffix. `kinds`: those of all columns, in the file's order."""
 
     name: str
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, str]
+
+    def renamed(self, name: str, more: str = "") -> TidyTable:
+        """Another table with the same columns, and `more`."""
+        return TidyTable(name, {**self.kinds, **_parsed(more)})
 
     def frame(self, rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> pd.DataFrame:
         """The table of a writer's rows: mappings by column, or sequences in the order of the columns."""
         rows = list(rows)
-        if rows and isinstance(rows[0], Mapping):
-            return self.check(pd.DataFrame(rows))
-        return self.check(pd.DataFrame(rows, columns=list(self.kinds)))
+        names = None if rows and isinstance(rows[0], Mapping) else list(self.kinds)
+        return self.check(pd.DataFrame(rows, columns=names))
 
     def read(self, path: str | Path) -> pd.DataFrame:
         """The file of a reader."""
@@ -59,18 +51,12 @@ class TidyTable:
 
     def check(self, frame: pd.DataFrame, source: str = "") -> pd.DataFrame:
         """The frame with its columns in order; `ColumnsError` where columns are unknown, missing or of another kind."""
-        unknown = [str(column) for column in frame if column not in self.kinds]
-        missing = [column for column in self.kinds if column not in frame]
-        wrong = [
-            f"column {column} does not hold {kind}"
-            for column, kind in self.kinds.items()
-            if column in frame and len(frame) and not kind.fits(frame[column])
-        ]
-        problems = [
-            *([f"unknown column {', '.join(unknown)}"] if unknown else []),
-            *([f"missing column {', '.join(missing)}"] if missing else []),
-            *wrong,
-        ]
+        problems = [f"unknown column {column}" for column in frame if column not in self.kinds]
+        for column, kind in self.kinds.items():
+            if column not in frame:
+                problems.append(f"missing column {column}")
+            elif len(frame) and not _FITS[kind](frame[column]):
+                problems.append(f"column {column} is not of kind {kind}")
         if problems:
             place = f"{source} (table {self.name})" if source else f"table {self.name}"
             raise ColumnsError(
@@ -81,5 +67,14 @@ class TidyTable:
         return frame[list(self.kinds)]
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) or bool(pd.isna(value))
+def table(name: str, columns: str) -> TidyTable:
+    """A table from its columns, as `task:text n:int sw`; float where nothing is said."""
+    return TidyTable(name, _parsed(columns))
+
+
+def _parsed(columns: str) -> dict[str, str]:
+    kinds = {name: kind or "float" for name, _, kind in (column.partition(":") for column in columns.split())}
+    unknown = sorted(set(kinds.values()) - set(_FITS))
+    if unknown:
+        raise ColumnsError(f"{columns!r}: no kind {', '.join(unknown)}; there are {', '.join(_FITS)}")
+    return kinds

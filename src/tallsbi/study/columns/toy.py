@@ -1,48 +1,15 @@
 """Tables of the toy part. A row belongs to a problem of dimension m with n observations."""
 
-from tallsbi.study.columns.tidy import FLAG, NUMBER, TEXT, WHOLE, TidyTable
+from tallsbi.study.columns.tidy import table
 
-DISTANCES = TidyTable(
+DISTANCES = table(
     "toy/distances",
-    {
-        "problem": TEXT,
-        "m": WHOLE,
-        "noise": NUMBER,
-        "n": WHOLE,
-        "seed": WHOLE,
-        "method": TEXT,
-        "steps": WHOLE,
-        "samples": WHOLE,
-        "sw": NUMBER,
-        "sw_self": NUMBER,
-        "sw_norm": NUMBER,
-        "max_sw": NUMBER,
-        "max_sw_self": NUMBER,
-        "max_sw_norm": NUMBER,
-        "finite_share": NUMBER,
-        "lost_definiteness": WHOLE,
-        "lost_definiteness_time": NUMBER,
-        "nonfinite": WHOLE,
-        "nonfinite_time": NUMBER,
-        "reference_passed": FLAG,
-        "score_evaluations": WHOLE,
-    },
+    "problem:text m:int noise n:int seed:int method:text steps:int samples:int "
+    "sw sw_self sw_norm max_sw max_sw_self max_sw_norm "
+    "finite_share lost_definiteness:int lost_definiteness_time nonfinite:int nonfinite_time "
+    "reference_passed:bool score_evaluations:int",
 )
-STEPS = TidyTable("toy/steps", DISTANCES.kinds)
-TIMING = TidyTable(
-    "toy/timing",
-    {
-        "problem": TEXT,
-        "m": WHOLE,
-        "n": WHOLE,
-        "steps": WHOLE,
-        "method": TEXT,
-        "samples": WHOLE,
-        "round": WHOLE,
-        "seconds": NUMBER,
-    },
-)
-PEDAGOGICAL = TidyTable(
-    "toy/pedagogical", {"n": WHOLE, "source": TEXT, "sample": WHOLE, "theta_1": NUMBER, "theta_2": NUMBER}
-)
+STEPS = DISTANCES.renamed("toy/steps")
+TIMING = table("toy/timing", "problem:text m:int n:int steps:int method:text samples:int round:int seconds")
+PEDAGOGICAL = table("toy/pedagogical", "n:int source:text sample:int theta_1 theta_2")
 TABLES = (DISTANCES, STEPS, TIMING, PEDAGOGICAL)

@@ -1,4 +1,4 @@
-"""How many modes the benchmark posteriors have: local maxima found from many starts.
+"""How many modes the sbibm posteriors have: local maxima found from many starts.
 
 The maxima are sought in the prior's latent space (log theta for log-normal priors). Those whose density is below
 e^-10 of the highest are none that a sampler would meet, and maxima closer than a twentieth of the prior's standard
@@ -16,6 +16,7 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 
 from tallsbi.random import torch_generator
+from tallsbi.study.columns.run import THEORY
 from tallsbi.study.stages.data import observations
 from tallsbi.study.tasks import load
 from tallsbi.study.tasks.base import Task, use_float64
@@ -27,16 +28,16 @@ CLOSE = 0.05
 
 def table(tasks: list[str], sets: int, n: int, settings: Mapping[str, Any]) -> pd.DataFrame:
     """A row per task and parameter set: the number of modes given n observations."""
-    made = []
+    rows = []
     for name in tasks:
         task = load(name)
         x = observations(name, sets, n, settings["seed"])["x"].values
         starts = task.prior.sample(STARTS, torch_generator(settings["seed"], "modes", name))
         density = log_posterior(task)
         for index in range(sets):
-            found = modes(task, density, x[index], starts.double().numpy())
-            made.append(("modes", name, "", task.dim_theta, n, 0, index, float(len(found))))
-    return pd.DataFrame(made, columns=["quantity", "case", "method", "m", "n", "steps", "seed", "value"])
+            maxima = modes(task, density, x[index], starts.double().numpy())
+            rows.append(("modes", name, "", task.dim_theta, n, 0, index, float(len(maxima))))
+    return THEORY.frame(rows)
 
 
 def log_posterior(task: Task) -> Callable:
@@ -76,9 +77,9 @@ def modes(
         for start in points
     ]
     best = min(run.fun for run in runs)
-    found: list[np.ndarray] = []
+    distinct: list[np.ndarray] = []
     for run in sorted(runs, key=lambda run: run.fun):
         place = run.x / scale
-        if run.fun < best + NEGLIGIBLE and all(np.abs(place - other).max() > CLOSE for other in found):
-            found.append(place)
-    return np.array(found)
+        if run.fun < best + NEGLIGIBLE and all(np.abs(place - other).max() > CLOSE for other in distinct):
+            distinct.append(place)
+    return np.array(distinct)

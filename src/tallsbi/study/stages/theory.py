@@ -7,6 +7,7 @@ as they happen.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise, product
 from typing import Any
@@ -32,6 +33,7 @@ from tallsbi.samplers.det_gef import DetGef
 from tallsbi.schedule import TOY
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
+from tallsbi.study.columns.run import THEORY
 from tallsbi.study.tasks.toy import make_toy
 
 TIMES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
@@ -42,14 +44,14 @@ SEEDS = 5
 
 
 def table(settings: Mapping[str, Any]) -> pd.DataFrame:
-    """All rows; columns `quantity`, `case`, `method`, `m`, `n`, `steps`, `seed` and `value`."""
-    made = [
+    """All rows."""
+    rows = [
         *_score_errors(settings["seed"]),
         *_law_errors(settings["seed"]),
         *_covariance_biases(settings),
         *_counts(settings),
     ]
-    return pd.DataFrame(made, columns=["quantity", "case", "method", "m", "n", "steps", "seed", "value"])
+    return THEORY.frame(rows)
 
 
 def gaussian_problem(
@@ -183,44 +185,35 @@ def _covariance_biases(settings: Mapping[str, Any]) -> Iterator[tuple]:
             yield from (("covariance_bias", case, "GAUSS", m, 1, steps, i, v) for i, v in enumerate(ratios))
 
 
-class _Counter:
-    """Evaluations, and entries of Jacobians, per sample and observation, by the number of observations."""
-
-    def __init__(self) -> None:
-        self.evaluations: dict[int, int] = {}
-        self.entries: dict[int, int] = {}
-
-
 class _CountingScore(Score):
-    def __init__(self, score: Score, counter: _Counter) -> None:
-        self.score, self.counter, self.dim, self.schedule = score, counter, score.dim, score.schedule
+    """Counts numbers as they are computed, by what they are and the number of observations."""
+
+    def __init__(self, score: Score, counts: Counter[tuple[str, int]]) -> None:
+        self.score, self.counts, self.dim, self.schedule = score, counts, score.dim, score.schedule
 
     def bind(self, x: Float[Tensor, "B n d"]) -> BoundScore:
-        return _CountingBound(self.score.bind(x), self.counter)
+        return _CountingBound(self.score.bind(x), self.counts)
 
     def repeat(self, n: int) -> Score:
-        return _CountingScore(self.score.repeat(n), self.counter)
+        return _CountingScore(self.score.repeat(n), self.counts)
 
 
 class _CountingBound(BoundScore):
-    def __init__(self, bound: BoundScore, counter: _Counter) -> None:
-        self.bound, self.counter, self.n, self.schedule = bound, counter, bound.n, bound.schedule
+    def __init__(self, bound: BoundScore, counts: Counter[tuple[str, int]]) -> None:
+        self.bound, self.counts, self.n, self.schedule = bound, counts, bound.n, bound.schedule
 
     def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
         scores = self.bound(theta, t)
-        self._count(self.counter.evaluations, scores[..., 0])
+        self.counts["evaluations", self.n] += scores[..., 0].numel()
         return scores
 
     def with_jacobian(
         self, theta: Float[Tensor, "B S m"], t: float
     ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
         scores, jacobian = self.bound.with_jacobian(theta, t)
-        self._count(self.counter.evaluations, scores[..., 0])
-        self._count(self.counter.entries, jacobian)
+        self.counts["evaluations", self.n] += scores[..., 0].numel()
+        self.counts["jacobian_entries", self.n] += jacobian.numel()
         return scores, jacobian
-
-    def _count(self, where: dict[int, int], what: Tensor) -> None:
-        where[self.n] = where.get(self.n, 0) + what.numel()
 
 
 def _counts(settings: Mapping[str, Any]) -> Iterator[tuple]:
@@ -232,10 +225,9 @@ def _counts(settings: Mapping[str, Any]) -> Iterator[tuple]:
     for method, chosen in settings["methods"].items():
         few = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in chosen else {})}
         algorithm = configured(method, {**chosen, **few}, settings)
-        counter = _Counter()
-        counted = Problem(_CountingScore(problem.score, counter), problem.prior, problem.x)
+        counts: Counter[tuple[str, int]] = Counter()
+        counted = Problem(_CountingScore(problem.score, counts), problem.prior, problem.x)
         algorithm.sample(counted, samples, Noise([torch.Generator().manual_seed(0)], torch.float64))
-        each = COUNTED_STEPS * samples * n * SEEDS
-        yield "evaluations", "tall", method, m, n, COUNTED_STEPS, 0, counter.evaluations.get(n, 0) / each
-        entries = counter.entries.get(n, 0) / each
-        yield "jacobian_entries", "tall", method, m, n, COUNTED_STEPS, 0, entries / m**2
+        for quantity, size in (("evaluations", 1), ("jacobian_entries", m**2)):
+            number = counts[quantity, n] / (COUNTED_STEPS * samples * n * SEEDS) / size
+            yield quantity, "tall", method, m, n, COUNTED_STEPS, 0, number
