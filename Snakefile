@@ -33,24 +33,21 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        table_paths(),
-        figure_paths(),
+        outputs_of(DECLARED.of()),
         REPORT,
 
 
 # Parts of it.
 rule toy:
     input:
-        table_paths(filter(of_toy, TABLES)),
-        figure_paths(filter(of_toy, FIGURES)),
+        outputs_of(DECLARED.of(target="toy")),
 
 
 rule sbibm:
     input:
-        table_paths(filter(of_sbibm, TABLES)),
-        figure_paths(filter(of_sbibm, FIGURES)),
+        outputs_of(DECLARED.of(target="sbibm")),
 
 
 rule jrnmm:
     input:
-        figure_paths(filter(of_jrnmm, FIGURES)),
+        outputs_of(DECLARED.of(target="jrnmm")),

@@ -9,9 +9,9 @@ import shutil
 
 import pytest
 
-from study import Study, clone, digests, setting
+from study import REPOSITORY, Study, clone, digests, setting
 from tallsbi.runner.manifest import is_timed
-from tallsbi.study.project import PROJECT
+from tallsbi.study.project import project
 
 pytestmark = pytest.mark.dag
 
@@ -72,7 +72,7 @@ def runs(tmp_path_factory) -> tuple[Study, Study]:
 
 
 def has_times(path: str) -> bool:
-    return is_timed(path.removeprefix("smoke/"), PROJECT.timed)
+    return is_timed(path.removeprefix("smoke/"), project(REPOSITORY).timed)
 
 
 def test_results_are_the_same_bytes_but_for_times(runs):

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.dag
 GUIDE = (REPOSITORY / "docs/extend.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (src/\S+)\n(.*?)```", GUIDE, re.DOTALL))
 (METHOD_LINE,) = re.findall(r"^    (EULER: .*)$", GUIDE, re.MULTILINE)
+(FIGURE_ENTRY,) = re.findall(r"```yaml\n(  toy_finite:.*?)```", GUIDE, re.DOTALL)
 (TASK_LINE,) = re.findall(r"^    (extra_tasks: .*)$", GUIDE, re.MULTILINE)
 SIZES = """
 sets: 2
@@ -34,8 +35,12 @@ def study_with(path: str, tmp_path) -> Study:
     return study
 
 
-def test_the_guide_has_an_algorithm_and_a_task():
-    assert list(FILES) == ["src/tallsbi/algorithms/euler.py", "src/tallsbi/study/tasks/location_scale.py"]
+def test_the_guide_has_an_algorithm_a_task_and_a_figure():
+    assert list(FILES) == [
+        "src/tallsbi/algorithms/euler.py",
+        "src/tallsbi/study/tasks/location_scale.py",
+        "src/tallsbi/study/figures/toy_finite.py",
+    ]
 
 
 def test_new_algorithm_is_one_file_and_one_line(tmp_path):
@@ -66,3 +71,14 @@ def test_new_task_is_one_file_and_one_line(tmp_path):
     for n in (1, 3):
         reference = xr.load_dataset(study.root / f"results/smoke/sbibm/location_scale/references/n~{n}.nc")
         assert reference.passed.all(), "the references are certified"
+
+
+def test_new_figure_is_one_function_and_one_entry(tmp_path):
+    study = study_with("src/tallsbi/study/figures/toy_finite.py", tmp_path)
+    with (study.root / "workflow/artifacts.yaml").open("a", encoding="utf-8") as declaration:
+        declaration.write("\n" + FIGURE_ENTRY)
+    (study.root / "workflow/report/toy_finite.rst").write_text("The share of finite samples.\n")
+    plan = study.planned("toy")
+    assert plan["draw_toy_finite"] == [
+        f"results/smoke/figures/toy_finite.{suffix}" for suffix in ("pdf", "png")
+    ]

@@ -154,8 +154,8 @@ CHANGES = [
         never=("simulate", "train", "observe", "sample", "reference"),
     ),
     Change(
-        "`figures/pf_npse.py`",
-        code(f"{SOURCE}/figures/pf_npse.py"),
+        "`figures/partial.py`",
+        code(f"{SOURCE}/figures/partial.py"),
         only="figures/pf_npse.",
         rules=("draw_pf_npse",),
         never=("make", "sample", "train", "collect", "measure", "simulate", "observe", "reference"),

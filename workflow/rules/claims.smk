@@ -1,10 +1,5 @@
 """What the claims ledger needs beyond the data of the artifacts."""
 
-CLAIMS = "workflow/resources/claims.yaml"
-# The ledger of the same scale under the other protocol, where it was run: what a switch decides that has one value
-# per run. It is read as it is, and never waited for.
-OTHER_RUN = run_name({**CFG, "protocol": "stated" if CFG["protocol"] == "published" else "published"})
-OTHER_CLAIMS = Path("results") / OTHER_RUN / "tables/claims.csv"
 # Posteriors whose modes are counted: enough to find one that differs.
 MODES = {"tasks": MAIN_TASKS, "sets": min(CFG["sbibm"]["sets"], 3), "n": min(8, CFG["sbibm"]["observations"])}
 
@@ -29,9 +24,3 @@ rule check_theory:
         versions=versions("jax", "numba", "numpy", "pandas", "scipy", "torch"),
     script:
         "../scripts/check_theory.py"
-
-
-def other_claims():
-    if CFG.get("run") or not OTHER_CLAIMS.is_file():
-        return {}
-    return {"other": ancient(str(OTHER_CLAIMS))}

@@ -12,15 +12,13 @@ REPORT_FILES = sorted(
     )
     for path in ROOT.glob(pattern)
 )
-REPORT_DATA = [*(data for data, _ in FIGURES.values()), *(data for _, _, data, _ in TABLES.values())]
 
 
 rule make_report:
     input:
-        tables=table_paths(),
-        figures=figure_paths(),
+        artifacts=outputs_of(DECLARED.of()),
         # What failed is looked up in the tidy data.
-        data=sorted({path for data in REPORT_DATA for path in data.values()}),
+        data=sorted({path for artifact in DECLARED.of() for path in artifact.data.values()}),
     output:
         page=REPORT,
         record=f"{RESULTS}/report/run.json",
@@ -29,10 +27,7 @@ rule make_report:
     params:
         code=code("make_report", *REPORT_FILES),
         config=CFG,
-        figures={name: (f"tallsbi.study.figures.{name}", data) for name, (data, _) in FIGURES.items()},
-        tables={
-            name: (f"tallsbi.study.tables.{module}", data) for name, (module, _, data, _) in TABLES.items()
-        },
+        page=DECLARED.page,
         versions=versions(
             "jax",
             "matplotlib",

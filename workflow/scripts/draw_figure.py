@@ -4,13 +4,10 @@ from tallsbi.runner.job import start
 
 job = start(snakemake)
 
-import importlib
-
-from tallsbi.storage.files import read_csv
 from tallsbi.study.figures.style import context
+from tallsbi.study.make_artifact import make
 
-data = {name: read_csv(path) for name, path in snakemake.input.items()}
-figure = importlib.import_module(snakemake.params.module).draw(data, job.settings)
+figure = make(snakemake.params.function, snakemake.input.items(), job.settings)
 with context():
     job.write(figure, "pdf")
     job.write(figure, "png")

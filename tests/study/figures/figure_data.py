@@ -5,7 +5,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-SETTINGS = {"toy_prior": "wide", "metric": "max_sw_norm", "figure_dim": 10, "theta": [1.0, -1.0]}
+from tallsbi.study.settings.artifacts import Pedagogical, ToyFigures
+
+SETTINGS = ToyFigures(prior="wide", metric="max_sw_norm", dim=10)
+PEDAGOGICAL = Pedagogical(theta=(1.0, -1.0))
 STEPS = {"GAUSS": 1000, "JAC": 400, "LANGEVIN": 400, "DET_GEF": 1000}
 NOISE = (0.0, 0.001, 0.01, 0.1)
 N_OBS = (2, 4, 8, 16, 32, 64, 90)

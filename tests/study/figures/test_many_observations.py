@@ -1,33 +1,26 @@
 """The figure of many observations shows its data: relative errors, times, memory and what diverged."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import cost_data
 import numpy as np
 import pytest
-from benchmark_data import LABELS
+from drawn import caption, legend_labels, lines, marks
+from sbibm_data import LABELS
 
-from tallsbi.study.figures import benchmark_legend, many_observations
+from tallsbi.study.figures import legend, many_observations
+from tallsbi.study.settings.artifacts import TaskRows
 
-SETTINGS = {"tasks": ["gaussian_linear", "sir"], "labels": LABELS}
-CAPTION = Path(__file__).parents[3] / "workflow" / "report" / "many_observations.rst"
+SETTINGS = TaskRows(tasks=("gaussian_linear", "sir"), labels=LABELS)
 LABELLED = ["GAUSS (400)", "GAUSS_PD (50)", "DET_GEF (400)", "LANGEVIN (400)"]
 
 
 def draw(frame, **settings):
-    return many_observations.draw({"many": frame}, {**SETTINGS, **settings})
+    return many_observations.draw({"many": frame}, replace(SETTINGS, **settings))
 
 
 def panels(figure):
     return np.array(figure.axes).reshape(-1, 3)
-
-
-def lines(ax):
-    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-
-
-def marks(ax):
-    return sorted((int(text.xy[0]), text.get_text()) for text in ax.texts if text.get_text()[0] in "↑×?")
 
 
 def labelled(ax, label):
@@ -46,7 +39,7 @@ def test_rows_are_tasks_and_columns_error_time_and_memory(frame):
     assert [row[-1].texts[-1].get_text() for row in axes] == ["Gaussian linear\n3 sets", "SIR\n3 sets"]
     assert all((ax.get_xscale(), ax.get_yscale()) == ("log", "log") for ax in axes.flat)
     assert all(list(lines(ax)) == LABELLED for ax in axes.flat)
-    assert [text.get_text() for text in axes[1, 0].get_xticklabels()] == ["1", "10", "100", "1000"]
+    assert [text.get_text() for text in axes[1, 0].get_xticklabels()] == ["1", "10", "100", "1k"]
 
 
 def test_points_are_means_over_sets(frame):
@@ -97,7 +90,7 @@ def test_references_in_doubt_are_counted_per_n(frame):
     data.loc[(data.n == 100) & (data.set == 1), "reference_passed"] = False
     figure = draw(data)
     assert (100, "?1") in marks(panels(figure)[0, 0])
-    assert benchmark_legend.UNCERTIFIED in {text.get_text() for text in figure.legends[0].get_texts()}
+    assert f"k {legend.DOUBTFUL}" in legend_labels(figure)
 
 
 @pytest.mark.filterwarnings("error")
@@ -112,10 +105,10 @@ def test_any_size_fits(n_obs, sets):
 
 def test_data_without_a_task_to_show_are_refused(frame):
     with pytest.raises(ValueError, match="no errors"):
-        draw(frame, tasks=["gmm"])
+        draw(frame, tasks=("gmm",))
 
 
 def test_caption_says_what_is_shown():
-    text = " ".join(CAPTION.read_text().split())
+    text = caption("many_observations")
     for word in ("spread", "seconds", "peak memory", "MiB", "not measured", "diverged", "Look"):
         assert word in text

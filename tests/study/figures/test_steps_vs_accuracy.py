@@ -1,33 +1,26 @@
 """The figure of accuracy against steps and time shows its data: means, times, axes, divergence and doubt."""
 
-from pathlib import Path
+from dataclasses import replace
 
 import cost_data
 import numpy as np
 import pytest
-from benchmark_data import LABELS
+from drawn import caption, legend_labels, lines, marks
 from matplotlib.colors import to_rgba
+from sbibm_data import LABELS
 
-from tallsbi.study.figures import benchmark_legend, steps_vs_accuracy, style
+from tallsbi.study.figures import legend, steps_vs_accuracy, style
+from tallsbi.study.settings.artifacts import TaskRows
 
-SETTINGS = {"tasks": list(cost_data.SIZE), "labels": LABELS}
-CAPTION = Path(__file__).parents[3] / "workflow" / "report" / "steps_vs_accuracy.rst"
+SETTINGS = TaskRows(tasks=tuple(cost_data.SIZE), labels=LABELS)
 
 
 def draw(frame, **settings):
-    return steps_vs_accuracy.draw({"steps": frame}, {**SETTINGS, **settings})
+    return steps_vs_accuracy.draw({"steps": frame}, replace(SETTINGS, **settings))
 
 
 def panels(figure, columns=4):
     return np.array(figure.axes).reshape(-1, columns)
-
-
-def lines(ax):
-    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-
-
-def marks(ax):
-    return sorted((float(text.xy[0]), text.get_text()) for text in ax.texts if text.get_text()[0] in "↑×?")
 
 
 def levels(ax):
@@ -57,9 +50,9 @@ def test_rows_are_tasks_and_every_n_has_two_panels(frame):
     assert all(list(lines(ax)) == list(cost_data.METHODS) for ax in axes.flat)
     for row in axes:
         assert len({ax.get_ylim() for ax in row}) == 1
-    legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert legend[:7] == list(cost_data.METHODS)
-    assert {"GAUSS, T = 1000", steps_vs_accuracy.SELF, benchmark_legend.LOST} <= set(legend)
+    labels = legend_labels(figure)
+    assert labels[:7] == list(cost_data.METHODS)
+    assert {"GAUSS, T = 1000", steps_vs_accuracy.SELF, f"k {legend.DIVERGED}"} <= set(labels)
 
 
 def test_points_are_means_over_sets_at_their_steps_and_mean_seconds(frame):
@@ -91,7 +84,7 @@ def test_diverged_sets_are_counted_and_survivors_hollow():
     seconds = data.seconds[here].mean()
     for ax, place in zip(panels(figure, 2)[0], (10.0, seconds), strict=True):
         assert marks(ax) == [(pytest.approx(place), "×3")]
-        (hollow,) = [line for line in ax.lines if line.get_label() == f"_{benchmark_legend.LOST}"]
+        (hollow,) = [line for line in ax.lines if line.get_label() == f"_{legend.PARTIAL}"]
         assert hollow.get_xdata() == [pytest.approx(place)]
         (text,) = [text for text in ax.texts if text.get_text() == "×3"]
         assert text.get_color() == style.method_look("JAC").edge_color
@@ -118,7 +111,7 @@ def test_references_in_doubt_are_counted():
     data.loc[data.set < 2, "reference_passed"] = False
     figure = draw(data)
     assert all([text for _, text in marks(ax)] == ["?2"] for ax in panels(figure, 2)[0])
-    assert benchmark_legend.UNCERTIFIED in {text.get_text() for text in figure.legends[0].get_texts()}
+    assert f"k {legend.DOUBTFUL}" in legend_labels(figure)
 
 
 @pytest.mark.filterwarnings("error")
@@ -132,10 +125,10 @@ def test_any_size_fits(tasks, n_obs, sets):
 
 def test_data_without_a_task_to_show_are_refused(frame):
     with pytest.raises(ValueError, match="no distances"):
-        draw(frame, tasks=["gmm"])
+        draw(frame, tasks=("gmm",))
 
 
 def test_caption_says_what_is_shown():
-    text = " ".join(CAPTION.read_text().split())
+    text = caption("steps_vs_accuracy")
     for word in ("Sliced Wasserstein", "time steps", "seconds", "standard deviation", "diverged", "Look"):
         assert word in text

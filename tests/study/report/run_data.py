@@ -12,13 +12,14 @@ from config_files import resolved
 from matplotlib.figure import Figure
 
 from tallsbi.storage.files import write_csv, write_text
-from tallsbi.study.report.gather import Origin, Sources
+from tallsbi.study import artifacts
+from tallsbi.study.report.gather import Sources, gather
 from tallsbi.study.report.page import Page
-from tallsbi.study.report.record import Record
+from tallsbi.study.report.record import RunRecord
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
 ROOT = Path(__file__).parents[3]
-FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d", "my_own_figure")
+FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d")
 ENDED = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 VERDICTS = ("holds", "does not hold", "undecided at this scale")
 CLAIMS = 7
@@ -29,10 +30,10 @@ class Run:
     """Where the run is, and what its page is made from."""
 
     sources: Sources
-    record: Record
+    record: RunRecord
 
     def gather(self) -> Page:
-        return self.record.gather(self.sources)
+        return gather(self.sources, self.record)
 
 
 def make_run(folder: Path, *, ledger: bool = True) -> Run:
@@ -56,19 +57,16 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     _benchmark(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
     _benchmark(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
     _benchmark(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
-    config = resolved()
-    return Run(
-        Sources(root=ROOT, run=run, page=run / "report" / "index.html"),
-        Record(
-            {name: Origin(f"tallsbi.study.figures.{name}", {"metrics": str(distances)}) for name in FIGURES},
-            {
-                name: Origin(f"tallsbi.study.tables.{module}", {"metrics": str(distances)})
-                for name, (module, _, _) in made.items()
-            },
-            config,
-            {"numpy": "2.0.0"},
-        ),
-    )
+    declared = artifacts.read(ROOT, resolved()).page
+    shown = [each for each in declared["made"] if each["id"] in (*FIGURES, *made)]
+    page = {
+        "parts": declared["parts"],
+        "made": [{**each, "data": {"metrics": str(distances)}} for each in shown],
+        "config": resolved(),
+        "versions": {"numpy": "2.0.0"},
+    }
+    sources = Sources(root=ROOT, run=run, page=run / "report" / "index.html")
+    return Run(sources, RunRecord.from_params(page))
 
 
 def claims() -> pd.DataFrame:

@@ -10,24 +10,25 @@ from run_data import FIGURES, ROOT, make_run
 
 from tallsbi.storage.files import DataError
 from tallsbi.study.report import gallery, record
+from tallsbi.study.report.gather import read_page
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     run = make_run(tmp_path_factory.mktemp("run"))
-    record.write(run.record, run.gather(), run.sources.run, run.sources.run / record.NAME)
+    record.write(run.record, run.gather().facts, run.sources.run, run.sources.run / record.NAME)
     return run
 
 
 @pytest.fixture
 def page(run):
-    return record.read(ROOT, run.sources.run)
+    return read_page(ROOT, run.sources.run)
 
 
 def test_page_is_read_back_with_the_facts_of_its_time(run, monkeypatch):
     before = run.gather()
     monkeypatch.setattr("tallsbi.study.report.records.commit", lambda root: "a later commit")
-    after = record.read(ROOT, run.sources.run)
+    after = read_page(ROOT, run.sources.run)
     assert after.facts == before.facts
     assert after.parts == before.parts
     assert after.ledger == before.ledger
@@ -35,7 +36,7 @@ def test_page_is_read_back_with_the_facts_of_its_time(run, monkeypatch):
 
 def test_run_that_is_not_finished_is_named(tmp_path, capsys):
     with pytest.raises(DataError, match=r"run\.json: finish the run first"):
-        record.read(ROOT, tmp_path)
+        read_page(ROOT, tmp_path)
     (tmp_path / "config.yaml").write_text("{scale: smoke, protocol: published}\n")
     assert gallery.main([], tmp_path) == 1
     assert "results/laptop/report/run.json" in capsys.readouterr().err

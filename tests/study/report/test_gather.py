@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from config_files import resolved
 from PIL import Image
 from run_data import CLAIMS, FIGURES, ROOT, make_run
 
 from tallsbi.storage.files import DataError, read_csv, write_csv
+from tallsbi.study import artifacts
 from tallsbi.study.report import captions, gather, records
 from tallsbi.study.report.render import to_html
 
@@ -36,11 +36,14 @@ def test_pictures_are_the_files(run):
         assert (figure.width, figure.height) == Image.open(io.BytesIO(content)).size
 
 
-def test_parts_follow_the_list_and_what_is_not_listed_comes_last(run):
+def test_parts_and_their_items_follow_the_declaration(run):
     page = run.gather()
-    assert [part.id for part in page.parts] == ["toy", "sbibm", "jrnmm", "other"]
+    assert [part.id for part in page.parts] == ["toy", "sbibm", "jrnmm"]
+    assert page.parts[0].title == "Toy models"
     assert [figure.id for figure in page.parts[0].figures] == ["pedagogical", "toy_sw_vs_n"]
-    assert [figure.title for figure in page.parts[-1].figures] == ["my_own_figure"]
+    assert page.parts[0].figures[1].title == "Error against the number of observations"
+    assert page.parts[0].figures[1].paper == "Figure 2"
+    assert [table.id for table in page.parts[1].tables] == ["metric_summary"]
 
 
 def test_tables_are_the_readable_ones_with_the_printed_columns_marked(run):
@@ -92,7 +95,7 @@ def test_links_lead_to_files_and_missing_ones_are_named_only(run):
     assert [link.text for link in figure.data] == ["sbibm/distances.csv", "PDF"]
     assert all((folder / link.href).exists() for link in figure.data)
     assert (folder / figure.code.href).resolve() == ROOT / "src/tallsbi/study/figures/pedagogical.py"
-    assert page.parts[-1].figures[0].code == gather.Link("tallsbi.study.figures.my_own_figure", None)
+    assert run.sources.link("nowhere.csv").href is None
 
 
 def test_failures_are_counted_once_per_run_and_reference(run):
@@ -131,7 +134,7 @@ def test_run_without_records_says_so(run):
 
 def test_switches_show_both_protocols(run):
     config = resolved(protocol="stated")
-    rows = {row.key: row for row in replace(run.record, config=config).gather(run.sources).switches}
+    rows = {row.key: row for row in gather.gather(run.sources, replace(run.record, config=config)).switches}
     assert set(rows) == set(config["fidelity"])
     prior = rows["toy_prior"]
     assert (prior.value, prior.published, prior.stated) == ("standard", "wide", "standard")
@@ -167,10 +170,9 @@ def test_a_picture_that_is_none_is_refused_by_name(run):
 
 
 def test_every_caption_has_a_first_sentence_and_a_title():
-    parts = yaml.safe_load((ROOT / gather.ITEMS).read_text())["parts"]
-    listed = {name for part in parts.values() for name in part["items"]}
     names = {path.stem for path in (ROOT / captions.FOLDER).glob("*.rst")} - {"workflow"}
-    assert names <= listed
+    declared = artifacts.read(ROOT, resolved()).artifacts
+    assert names == set(declared)
     for name in names:
         caption = captions.read(ROOT, name)
         assert 4 <= len(caption.text.split()) <= 80, name

@@ -18,7 +18,7 @@ LANGEVIN = np.where(np.arange(25) == 4, np.nan, 0.9)
 
 
 def make(metrics, task="slcp", **settings):
-    return sbibm_task.make({"metrics": metrics, "paper": PAPER}, {**SETTINGS, "task": task, **settings})
+    return sbibm_task.make({"metrics": metrics, "paper": PAPER}, {**SETTINGS, **settings}, task=task)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Figures: tidy data in, one matplotlib figure out.
 
-The figure ID is the module `tallsbi.study.figures.<ID>`, its caption is `workflow/report/<ID>.rst`. Each module has
-one public function `draw(data, settings)`; it reads no file and holds no state between calls, so the same
-data give the same bytes. `style.save` writes what `draw` returns.
+A figure is a function `(data, settings, **arguments) -> Figure` of a module here, declared in
+`workflow/artifacts.yaml` with its data and arguments; its caption is `workflow/report/<id>.rst`. A function reads no
+file and holds no state between calls, so the same data give the same bytes. `panels` and `grid` draw all figures that
+are made of panels with lines.
 """

@@ -1,13 +1,14 @@
-"""Panels of l-C2ST, the local classifier two-sample test, against n (appendix of section 4.3).
+"""l-C2ST, the local classifier two-sample test, against n on the neuroscience model (appendix of section 4.3).
 
-The statistic is the mean of (p - 1/2)² over the posterior, p the classifier's probability: 0 where it cannot
-tell the estimated posterior from the true one, at most 1/4. The null comes from permuted labels.
+The statistic is the mean of (p - 1/2)² over the posterior, p the classifier's probability: 0 where it cannot tell the
+estimated posterior from the true one, at most 1/4. The null comes from permuted labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,64 +17,53 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from tallsbi.study.figures import style
-from tallsbi.study.figures.jrnmm_panels import (
-    TIER,
-    axis_end,
-    draw_lines,
-    handles,
-    method_lines,
-    note,
-    rows_of,
-)
-from tallsbi.study.figures.legend import add_legend
-from tallsbi.study.figures.panels import Scale
-from tallsbi.study.figures.summary import over_seeds
+from tallsbi.study.figures.axes import FINE, X_LABELS, Axis, from_zero, round_up, ticked
+from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.jrnmm import rows_of
+from tallsbi.study.figures.legend import Entry
+from tallsbi.study.figures.panels import Panel
+from tallsbi.study.figures.points import plain_lines, points
+from tallsbi.study.settings.artifacts import JrnmmFigures
 
 LEVEL = 0.05
 LARGEST = 0.25  # possible statistic
-P_VALUES = Scale((-0.04, 1.04), (0.0, 0.25, 0.5, 0.75, 1.0))
-_NULL = "0.55"
+P_VALUES = replace(from_zero(1.0, "share of the null above"), ticks=(0.0, 0.25, 0.5, 0.75, 1.0))
+_NULL_MEAN = {"color": "0.55", "linewidth": 1.0}
+_NULL_BAND = {"color": "0.87", "linewidth": 0}
+_LEVEL_LINE = {"color": "black", "linestyle": "--", "linewidth": 0.9}
 _DODGE = 1.6  # points; with and without clipping the values are often the same
 
 
-def draw_test(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Figure:
+def draw(data: Mapping[str, pd.DataFrame], settings: JrnmmFigures) -> Figure:
     """Left the statistic, right its p-value."""
-    frame = rows_of(data["lc2st"], settings["dim"], "l-C2ST results")
-    lines = method_lines(frame)
-    with style.context():
-        figure = Figure(layout="constrained")
-        left, right = figure.subplots(1, 2)
-        band = null_band(frame)
-        _null(left, band)
-        found = [
-            draw_lines(left, frame, lines, "statistic", _scale(frame), _DODGE),
-            draw_lines(right, frame, lines, "p_value", P_VALUES, _DODGE),
-        ]
-        right.axhline(LEVEL, color="black", linestyle="--", linewidth=0.9, zorder=1.5, label="_level")
-        left.set_ylabel("mean of (class probability − ½)²")
-        right.set_ylabel("share of the null above")
-        pad = 5 + TIER * max(one.stacked for one in found)
-        left.set_title("l-C2ST statistic", pad=pad)
-        right.set_title("p-value", pad=pad)
-        width = 7.6
-        entries = [
-            *handles(lines, set().union(*(one.states for one in found))),
-            *_fixed_handles(not band.empty),
-        ]
-        rows = add_legend(figure, entries, width)
-        note(figure, _sizes(frame, settings))
-        figure.set_size_inches(width, 3.2 + (pad - 5) / 72 + 0.17 * rows)
-    return figure
+    frame = rows_of(data["lc2st"], settings.dim, "l-C2ST results")
+    lines = plain_lines(frame)
+    layout = Layout(1, 2, widths=(3.3, 3.3), heights=(2.4, 2.4))
+    x_axis = ticked(frame.n.unique().tolist(), layout.width, X_LABELS["n"], log=False)
+    keys = {"unit": "classifier", "strict": True, "dodge": _DODGE, "name_absent": True}
+    band = null_band(frame)
+    panels = [
+        Panel(frame, lines, "statistic", x_axis, _axis(frame), under=partial(_null, band), **keys),
+        Panel(frame, lines, "p_value", x_axis, P_VALUES, under=_level, **keys),
+    ]
+    classifiers = {frame.classifier.nunique()}
+    return grid(
+        [("", panels)],
+        ["l-C2ST statistic", "p-value"],
+        layout,
+        lambda states: [*legend_entries(lines, states, "classifier", classifiers), *_entries(not band.empty)],
+        note=_sizes(frame, settings),
+    )
 
 
-def _scale(frame: pd.DataFrame) -> Scale:
+def _axis(frame: pd.DataFrame) -> Axis:
     """Up to a round number above every band and the null, or to the largest possible value."""
-    cells = [over_seeds(part, "statistic") for _, part in frame.groupby("method")]
-    tops = np.concatenate([*(cell["mean"] + cell["std"] for cell in cells), frame.null_q95.to_numpy(float)])
-    finite = tops[np.isfinite(tops)]
-    end = min(axis_end(float(finite.max())), LARGEST) if len(finite) else LARGEST
-    return Scale((-0.04 * end, 1.04 * end), (0.0, end / 2, end))
+    cells = [points(part, "statistic", "n", strict=True) for _, part in frame.groupby("method")]
+    tops = [*(cell["mean"] + cell["std"].fillna(0.0) for cell in cells), frame.null_q95.to_numpy(float)]
+    finite = np.concatenate(tops)
+    finite = finite[np.isfinite(finite)]
+    end = min(round_up(float(finite.max()), FINE), LARGEST) if len(finite) else LARGEST
+    return from_zero(end, "mean of (class probability − ½)²")
 
 
 def null_band(frame: pd.DataFrame) -> pd.DataFrame:
@@ -82,28 +72,28 @@ def null_band(frame: pd.DataFrame) -> pd.DataFrame:
     return cells.groupby("n").median().dropna()
 
 
-def _null(ax: Axes, band: pd.DataFrame) -> None:
-    area = {"color": "0.87", "linewidth": 0, "zorder": 1}
-    ax.fill_between(band.index, band.null_mean, band.null_q95, label="_null", **area)
-    ax.plot(band.index, band.null_mean, color=_NULL, linewidth=1.0, zorder=1.1, label="_null mean")
+def _null(band: pd.DataFrame, ax: Axes) -> None:
+    ax.fill_between(band.index, band.null_mean, band.null_q95, zorder=1, label="_null", **_NULL_BAND)
+    ax.plot(band.index, band.null_mean, zorder=1.1, label="_null mean", **_NULL_MEAN)
 
 
-def _fixed_handles(tested: bool) -> list[Line2D | Patch]:
+def _level(ax: Axes) -> None:
+    ax.axhline(LEVEL, zorder=1.5, label="_level", **_LEVEL_LINE)
+
+
+def _entries(tested: bool) -> list[Entry]:
     """Entries for the null, where anything was tested, and for the level."""
     null = [
-        Line2D([], [], color=_NULL, linewidth=1.0, label="null, mean"),
-        Patch(color="0.87", linewidth=0, label="null, up to 95 %"),
+        Line2D([], [], label="null, mean", **_NULL_MEAN),
+        Patch(label="null, up to 95 %", **_NULL_BAND),
     ]
-    level = Line2D([], [], color="black", linestyle="--", linewidth=0.9, label=f"level {LEVEL:g}")
-    return [*(null if tested else []), level]
+    return [*(null if tested else []), Line2D([], [], label=f"level {LEVEL:g}", **_LEVEL_LINE)]
 
 
-def _sizes(frame: pd.DataFrame, settings: Mapping[str, Any]) -> str:
+def _sizes(frame: pd.DataFrame, settings: JrnmmFigures) -> str:
     tested = frame[frame.statistic.notna()] if frame.statistic.notna().any() else frame
-    classifiers = int(frame.classifier.nunique())
-    seeds = f"mean ± std of {classifiers} classifiers" if classifiers > 1 else "one classifier, no band"
     pairs, trials = _range(tested.calibration), _range(tested.permutations)
-    return f"{seeds}; {pairs} calibration pairs; {trials} permutations; {settings['samples']} draws per posterior"
+    return f"{pairs} calibration pairs; {trials} permutations; {settings.samples} draws per posterior"
 
 
 def _range(values: pd.Series) -> str:

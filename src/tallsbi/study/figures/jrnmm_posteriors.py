@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from tallsbi.study.figures import density
+from tallsbi.study.settings.artifacts import JrnmmFigures
 
 FEWEST = 10  # draws that a density is drawn of
+SHARES = (0.5, 0.9)  # of the draws, which the contours of pairs hold
 TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
-_SINGLE = {"linewidth": 0.5, "alpha": 0.35}
 _BULK, _BEYOND, _MARGIN = 0.98, 0.08, 0.1
 _REACH = 0.25  # of a window to either side, where draws still count for a density in it
 _STEEPEST = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
@@ -32,10 +32,10 @@ _SHADES = (0.15, 0.88)  # of viridis, whose light end is lost on white
 class Posteriors:
     """Finite draws [S, m] by n, those of each observation alone, and the share of draws that is not finite.
 
-    `box`: the ends of the prior; `windows`: those of the panels.
+    `names`: the parameters, with their labels; `box`: the ends of the prior; `windows`: those of the panels.
     """
 
-    names: tuple[str, ...]
+    names: Mapping[str, str]
     truth: Float[np.ndarray, "m"]
     box: Float[np.ndarray, "m 2"]
     windows: Float[np.ndarray, "m 2"]
@@ -52,6 +52,9 @@ class Posteriors:
         counts = sorted({*self.tall, *([1] if self.single else [])})
         rank = counts.index(n) / max(1, len(counts) - 1)
         return tuple(matplotlib.colormaps["viridis"](_SHADES[0] + (_SHADES[1] - _SHADES[0]) * rank))
+
+    def label(self, index: int) -> str:
+        return list(self.names.values())[index]
 
     def window(self, index: int) -> tuple[float, float]:
         low, high = self.windows[index]
@@ -73,42 +76,32 @@ class Posteriors:
         return 1 - (1 - self.lost[n]) * (inside.mean() if len(cloud) else 0.0)
 
 
-def posteriors(draws: pd.DataFrame, settings: Mapping[str, Any]) -> Posteriors:
+def posteriors(draws: pd.DataFrame, settings: JrnmmFigures) -> Posteriors:
     """The draws of one setting, a cloud per posterior."""
-    dim, names = settings["dim"], tuple(settings["parameters"])
-    mine = draws[draws.dim == dim]
-    if not (mine.kind == "tall").any():
+    dim, names = settings.dim, list(settings.theta)
+    rows = draws[draws.dim == dim]
+    if not (rows.kind == "tall").any():
         dims = sorted(set(draws.dim.tolist()))
         raise ValueError(
             f"dim = {dim}: no draws given several observations (the data have dim {dims}); run its jobs"
         )
     clouds: dict[str, dict[int, np.ndarray]] = {"tall": {}, "single": {}}
     lost = {}
-    for (kind, n, observation), part in mine.groupby(["kind", "n", "observation"]):
-        wide = part.pivot(index="draw", columns="parameter", values="value")[list(names)].to_numpy(float)
+    for (kind, n, observation), part in rows.groupby(["kind", "n", "observation"]):
+        wide = part.pivot(index="draw", columns="parameter", values="value")[names].to_numpy(float)
         finite = np.isfinite(wide).all(1)
         clouds[kind][int(n if kind == "tall" else observation)] = wide[finite]
         if kind == "tall":
             lost[int(n)] = 1 - float(finite.mean())
-    box = np.array([settings["bounds"][name] for name in names], float)
-    truth = np.array(list(true_parameter(settings).values()), float)
+    box = np.array([settings.bounds[name] for name in names], float)
+    truth = np.array(list(settings.theta.values()), float)
     every = [*clouds["tall"].values(), *clouds["single"].values()]
     windows = [
         _window([cloud[:, i] for cloud in every], value, ends)
         for i, (value, ends) in enumerate(zip(truth, box, strict=True))
     ]
-    return Posteriors(names, truth, box, np.array(windows), clouds["tall"], clouds["single"], lost)
-
-
-def true_parameter(settings: Mapping[str, Any]) -> dict[str, float]:
-    """theta* by the name of the parameter."""
-    names, values = settings["parameters"], settings["theta"]
-    if len(names) != len(values) or len(names) != settings["dim"]:
-        raise ValueError(
-            f"theta = {list(values)}: not one value for each of the {settings['dim']} parameters {list(names)}; "
-            "give as many as the setting has"
-        )
-    return dict(zip(names, values, strict=True))
+    labels = {name: settings.labels[name] for name in names}
+    return Posteriors(labels, truth, box, np.array(windows), clouds["tall"], clouds["single"], lost)
 
 
 def _window(
@@ -126,42 +119,33 @@ def _window(
     return max(low - margin, first), min(high + margin, last)
 
 
-def draw_marginals(ax: Axes, found: Posteriors, index: int) -> None:
+def draw_marginals(ax: Axes, clouds: Posteriors, index: int) -> None:
     """Densities of one parameter: thin for each observation alone, if there are any, which n = 1 then is."""
+    singles = {"color": clouds.shade(1), "linewidth": 0.5, "alpha": 0.35} if clouds.single else {}
     wide = [
-        _density(
-            ax,
-            found,
-            cloud,
-            index,
-            {"label": f"_single {observation}", "color": found.shade(1), **_SINGLE},
-        )
-        for observation, cloud in found.single.items()
+        _draw_density(ax, clouds, cloud, index, label=f"_single {observation}", **singles)
+        for observation, cloud in clouds.single.items()
     ]
     tops = [
-        _density(
-            ax,
-            found,
-            found.tall[n],
-            index,
-            {"label": f"_tall {n}", "color": found.shade(n), "linewidth": 1.5},
+        _draw_density(
+            ax, clouds, clouds.tall[n], index, label=f"_tall {n}", color=clouds.shade(n), linewidth=1.5
         )
-        for n in _shown(found)
+        for n in _shown(clouds)
     ]
     usual = float(np.median(wide or tops[:1]))
     highest = max([*tops, *wide])
     ax.set_ylim(0, 1.1 * (min(highest, _STEEPEST * usual) or highest or 1.0))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.axvline(found.truth[index], label="_truth", **TRUTH)
-    frame_window(ax, found, index)
+    ax.axvline(clouds.truth[index], label="_truth", **TRUTH)
+    _frame(ax, clouds, index, "x")
 
 
-def _density(
-    ax: Axes, found: Posteriors, cloud: Float[np.ndarray, "_ m"], index: int, look: Mapping[str, Any]
+def _draw_density(
+    ax: Axes, clouds: Posteriors, cloud: Float[np.ndarray, "_ m"], index: int, **look: object
 ) -> float:
     """Draws the density of one posterior, of the area its draws around the window have; returns its height."""
-    values = found.near(cloud, index)[:, 0]
+    values = clouds.near(cloud, index)[:, 0]
     if len(values) < FEWEST:
         return 0.0
     x, height = density.marginal(values)
@@ -170,35 +154,53 @@ def _density(
     return float(height.max())
 
 
-def frame_window(ax: Axes, found: Posteriors, index: int) -> None:
-    """The window of one parameter along x; grey where the prior is zero."""
-    low, high = found.window(index)
-    first, last = found.box[index]
-    ax.set_xlim(low, high)
+def draw_contours(ax: Axes, clouds: Posteriors, first: int, second: int) -> None:
+    """Two parameters: the inner region filled, the outer outlined, the smallest n at the bottom."""
+    _frame(ax, clouds, first, "x")
+    _frame(ax, clouds, second, "y")
+    for n in clouds.counts:
+        points = clouds.near(clouds.tall[n], first, second)
+        if len(points) < FEWEST:
+            continue
+        color = clouds.shade(n)
+        x, y, height = density.joint(points)
+        outer, *inner = density.levels(height, SHARES)
+        ax.contour(x, y, height.T, [outer], colors=[color], linewidths=0.9)
+        if inner:
+            ax.contourf(x, y, height.T, [*inner, 1.01 * height.max()], colors=[(*color[:3], 0.45)])
+    ax.plot(*clouds.truth[[first, second]], marker="o", markersize=3.0, color="black", label="_truth")
+
+
+def _frame(ax: Axes, clouds: Posteriors, index: int, which: str) -> None:
+    """The window of one parameter along x or y; grey where the prior is zero."""
+    low, high = clouds.window(index)
+    first, last = clouds.box[index]
+    getattr(ax, f"set_{which}lim")(low, high)
+    span = ax.axvspan if which == "x" else ax.axhspan
     for start, end in ((low, first), (last, high)):
         if start < end:
-            ax.axvspan(start, end, color="0.93", linewidth=0, zorder=0, label="_outside the prior")
+            span(start, end, color="0.93", linewidth=0, zorder=0, label="_outside the prior")
 
 
-def posterior_handles(found: Posteriors, *, dots: bool = False) -> list[Line2D]:
+def posterior_entries(clouds: Posteriors, *, dots: bool = False) -> list[Line2D]:
     """Entries for the colours of n, with the share of draws that is not seen, and for the truth.
 
     `dots`: the truth is a dot in panels of two parameters.
     """
     entries = []
-    if found.single:
-        every = range(len(found.names))
-        seen = sum(len(found.near(cloud, *every)) >= FEWEST for cloud in found.single.values())
-        count = f"{seen} of {len(found.single)}" if seen < len(found.single) else str(seen)
+    if clouds.single:
+        every = range(len(clouds.names))
+        seen = sum(len(clouds.near(cloud, *every)) >= FEWEST for cloud in clouds.single.values())
+        count = f"{seen} of {len(clouds.single)}" if seen < len(clouds.single) else str(seen)
         text = f"n = 1, {count} observations"
-        entries.append(Line2D([], [], color=found.shade(1), label=text, linewidth=0.7, alpha=0.7))
-    for n in _shown(found):
-        unseen = found.unseen(n)
+        entries.append(Line2D([], [], color=clouds.shade(1), label=text, linewidth=0.7, alpha=0.7))
+    for n in _shown(clouds):
+        unseen = clouds.unseen(n)
         text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _WORTH_SAYING else "")
-        entries.append(Line2D([], [], color=found.shade(n), linewidth=1.8, label=text))
+        entries.append(Line2D([], [], color=clouds.shade(n), linewidth=1.8, label=text))
     dot = {"marker": "o", "markersize": 3.0} if dots else {}
     return [*entries, Line2D([], [], label="true parameter", **TRUTH, **dot)]
 
 
-def _shown(found: Posteriors) -> list[int]:
-    return [n for n in found.counts if n > 1 or not found.single]
+def _shown(clouds: Posteriors) -> list[int]:
+    return [n for n in clouds.counts if n > 1 or not clouds.single]

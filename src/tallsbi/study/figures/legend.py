@@ -1,56 +1,91 @@
-"""The legend below the panels: the lines, the band, and the marks for what the axis cannot show."""
+"""The legend below the panels: the lines, the spread, and the marks for what the axes cannot show.
+
+Its words are the same in every figure. A mark stands above the panel or at its lower edge, in the colour of its line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tallsbi.study.figures import style
-from tallsbi.study.figures.summary import Line
+from tallsbi.study.figures.points import Line
 
-ABOVE, BELOW, DIVERGED = "above the axis", "below the axis", "diverged (NaN)"
-UNCERTIFIED = "reference not certified"
-# Marker, its size and the width of its edge, in points.
-MARKS = {ABOVE: (r"$\uparrow$", 5.0, 0.4), BELOW: (r"$\downarrow$", 5.0, 0.4), DIVERGED: ("x", 4.0, 1.1)}
+Entry = Line2D | Patch
 
-
-def legend_handles(lines: Sequence[Line], states: Container[str], seeds: int) -> list[Line2D | Patch]:
-    """An entry per line, one for the band, and one per kind of mark that occurs."""
-    handles: list[Line2D | Patch] = []
-    for line in lines:
-        look = line.look
-        keys = {"marker": look.marker, "markersize": look.size, "markeredgecolor": look.edge_color}
-        handles.append(Line2D([], [], color=look.color, linestyle=look.line, label=line.label, **keys))
-    if seeds > 1:
-        handles.append(Patch(color=style.NEUTRAL, alpha=0.2, linewidth=0, label=f"mean ± std, {seeds} seeds"))
-    else:
-        handles.append(Line2D([], [], linestyle="none", label="one seed, no band"))
-    for state, (marker, size, edge) in MARKS.items():
-        if state in states:
-            keys = {"marker": marker, "markersize": size, "markeredgewidth": edge, "color": style.NEUTRAL}
-            handles.append(Line2D([], [], linestyle="none", label=state, **keys))
-    if UNCERTIFIED in states:
-        keys = {"marker": "o", "linestyle": "none", "color": style.NEUTRAL, "markerfacecolor": "white"}
-        handles.append(Line2D([], [], label=UNCERTIFIED, **keys))
-    return handles
+ABOVE, BELOW = "above the axis", "below the axis"
+DIVERGED = "diverged"  # runs with samples that are not finite
+PARTIAL = "diverged left out"  # of a mean, drawn hollow
+DOUBTFUL = "references in doubt"  # they did not pass their checks
+ALL_SETS = "mean of all sets"
+WIDENED = "paper's axis ends"
+DOTTED = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
+THIN = {"linewidth": 0.6, "alpha": 0.6, "marker": ".", "markersize": 2.0}
 
 
-def add_legend(figure: Figure, handles: Sequence[Line2D | Patch], width: float) -> int:
-    """A legend below the panels of a figure `width` inches wide; returns its number of rows."""
+def symbol(look: style.Look) -> dict[str, object]:
+    """The marker of a line, as keywords of matplotlib."""
+    edge = {"markeredgecolor": look.edge_color, "markeredgewidth": 0.6}
+    return {"color": look.color, "marker": look.marker, "markersize": look.size, **edge}
+
+
+def line_entries(lines: Sequence[Line]) -> list[Entry]:
+    return [Line2D([], [], linestyle=line.look.line, label=line.label, **symbol(line.look)) for line in lines]
+
+
+def spread_entry(unit: str, counts: Collection[int], *, bars: bool = False) -> Entry:
+    """What the band or the bars show: means over sets, seeds or classifiers (`unit`), and how many the rows have."""
+    if max(counts) == 1:
+        return Line2D([], [], linestyle="none", label=f"one {unit}, no {'bar' if bars else 'band'}")
+    label = f"mean ± std of {unit}s" if len(counts) > 1 else f"mean ± std, {max(counts)} {unit}s"
+    if bars:
+        return Line2D([], [], color=style.NEUTRAL, linestyle="none", marker="|", markersize=8, label=label)
+    return Patch(color=style.NEUTRAL, alpha=0.2, linewidth=0, label=label)
+
+
+def mark_entries(states: Container[str], *, counted: bool) -> list[Entry]:
+    """An entry per kind of mark that occurs; `counted`: a mark says how many runs diverged."""
+    k = "k " if counted else ""
+    kinds = {
+        ALL_SETS: THIN,
+        ABOVE: _text(r"$\uparrow$", 5.0),
+        BELOW: _text(r"$\downarrow$", 5.0),
+        DIVERGED: _text(rf"$\times {k}$", 9.0 if counted else 5.0),
+        PARTIAL: {"linestyle": "none", "marker": "o", "markerfacecolor": "white"},
+        DOUBTFUL: _text("$?k$", 7.0),
+        WIDENED: DOTTED,
+    }
+    names = {DIVERGED: f"{k}{DIVERGED}", DOUBTFUL: f"k {DOUBTFUL}"}
+    return [
+        Line2D([], [], label=names.get(kind, kind), **{"color": style.NEUTRAL, **look})
+        for kind, look in kinds.items()
+        if kind in states
+    ]
+
+
+def _text(marker: str, size: float) -> dict[str, object]:
+    return {"linestyle": "none", "marker": marker, "markersize": size, "markeredgewidth": 0.4}
+
+
+def add_legend(figure: Figure, entries: Sequence[Entry], width: float, note: str = "") -> int:
+    """A legend below the panels of a figure `width` inches wide, with a note above; returns its number of rows."""
     size = style.RC["legend.fontsize"]
-    entry = (0.62 * size * max(len(handle.get_label()) for handle in handles) + 4.5 * size) / 72
-    columns = max(1, min(int(width // entry), len(handles)))
-    rows = -(-len(handles) // columns)
-    figure.legend(
-        handles=list(handles),
+    entry = (0.62 * size * max(len(handle.get_label()) for handle in entries) + 4.5 * size) / 72
+    columns = max(1, min(int(width // entry), len(entries)))
+    rows = -(-len(entries) // columns)
+    legend = figure.legend(
+        handles=list(entries),
         loc="outside lower center",
-        ncols=-(-len(handles) // rows),
+        ncols=-(-len(entries) // rows),
         prop={"family": "monospace", "size": size},
         frameon=False,
         handlelength=2.4,
         columnspacing=1.6,
     )
+    if note:
+        legend.set_title(note, prop={"size": size})
+        legend.get_title().set_multialignment("center")
     return rows

@@ -1,177 +1,211 @@
-"""A grid of panels of distance against the number of observations n, with its legend."""
+"""One panel of lines: means with their spread, and marks.
+
+What an axis cannot show is marked: an arrow for a mean beyond the axis, ×k where k runs diverged, ?k at the lower
+edge where k references are in doubt. A mean that leaves out diverged runs is drawn hollow: one set of 25 must not hide
+the rest, and a mean over the rest must not pass for a mean over all.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from tallsbi.study.figures import style
+from tallsbi.study.figures.axes import Axis
 from tallsbi.study.figures.legend import (
     ABOVE,
+    ALL_SETS,
     BELOW,
     DIVERGED,
-    MARKS,
-    UNCERTIFIED,
-    add_legend,
-    legend_handles,
+    DOTTED,
+    DOUBTFUL,
+    PARTIAL,
+    THIN,
+    WIDENED,
+    symbol,
 )
-from tallsbi.study.figures.summary import Line, over_seeds
+from tallsbi.study.figures.points import Line, doubtful, points
 
-_TIER = 6.0  # points from one mark to the next above it, where several lines need one at the same n
+TIER = 6.0  # points from one mark to the next above it
+_CHARACTER = 3.6  # points that a character of a mark is wide
+BAND, BARS, NO_SPREAD = "band", "bars", "none"
+
+
+@dataclass
+class Drawn:
+    """What a panel needs beside itself: the kinds of marks in it, and room for those on top of each other."""
+
+    states: set[str] = field(default_factory=set)
+    tiers: int = 0
+
+    @property
+    def points(self) -> float:
+        """The height of the marks above the panel."""
+        return TIER * self.tiers
+
+    def add(self, other: Drawn) -> None:
+        self.states |= other.states
+        self.tiers = max(self.tiers, other.tiers)
 
 
 @dataclass(frozen=True)
-class Scale:
-    """The y axis: limits and ticks; above `linear_up_to` (None: never) it is logarithmic."""
+class Panel:
+    """Lines of the means of column `y`, a point per value of column `by`.
 
-    limits: tuple[float, float] = (-0.1, 1.0)
-    ticks: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    linear_up_to: float | None = None
+    `unit` is the column that a mean is taken over (set, seed, classifier), empty if a point is one run; `place`,
+    `strict`: see `points`. `every`: all sets, where `frame` has fewer; `best`: the value of a perfect sampler;
+    `doubt`: mark references in doubt at every point ("point"), once in the "panel", or not at all; `dodge`: points
+    (1/72 inch) between neighbouring lines; `name_absent`: name lines that never have a value; `marks`: off for a
+    cost, which diverged runs have as well; `under`: draws what lies under the lines.
+    """
+
+    frame: pd.DataFrame
+    lines: Sequence[Line]
+    y: str
+    x_axis: Axis
+    y_axis: Axis
+    by: str = "n"
+    place: str | None = None
+    unit: str = ""
+    strict: bool = False
+    every: pd.DataFrame | None = None
+    best: float | None = None
+    spread: str = BAND
+    doubt: str = ""
+    dodge: float = 0.0
+    name_absent: bool = False
+    marks: bool = True
+    under: Callable[[Axes], None] | None = None
+
+    def points_of(self, line: Line, frame: pd.DataFrame | None = None) -> pd.DataFrame:
+        rows = line.of(self.frame if frame is None else frame)
+        return points(rows, self.y, self.by, self.place, strict=self.strict)
+
+    def draw(self, ax: Axes, width: float) -> Drawn:
+        """Draws the axes, the lines and the marks."""
+        self.x_axis.apply(ax, "x")
+        self.y_axis.apply(ax, "y")
+        marks = _Marks(ax, self.x_axis, width)
+        states = marks.drawn.states
+        if self.best is not None:
+            ax.axhline(self.best, color="0.6", linewidth=0.6, zorder=1, label="_best")
+        if self.y_axis.paper_end is not None:
+            ax.axhline(self.y_axis.paper_end, label=f"_{WIDENED}", **DOTTED)
+            states.add(WIDENED)
+        if self.under is not None:
+            self.under(ax)
+        shown = [line for line in self.lines if len(line.of(self.frame))]
+        absent = []
+        for rank, line in enumerate(shown):
+            cells = self.points_of(line)
+            shift = _shifted(ax, self.dodge * (rank - (len(shown) - 1) / 2))
+            if self.every is not None:
+                everyone = self.points_of(line, self.every)
+                look = {**THIN, "color": line.look.edge_color, "linestyle": line.look.line}
+                ax.plot(everyone.x, everyone["mean"], label=f"_{ALL_SETS} {line.label}", **look, **shift)
+                states.add(ALL_SETS)
+            self._curve(ax, line, cells, shift)
+            if self.marks:
+                self._mark(marks, line, cells)
+            if (cells.diverged == cells.runs).all():
+                absent.append(line.label)
+        if self.name_absent and absent:
+            note(ax, f"diverged at every {self.by}:\n" + "\n".join(absent), style.NEUTRAL)
+        self._mark_doubt(marks)
+        return marks.drawn
+
+    def _curve(self, ax: Axes, line: Line, cells: pd.DataFrame, shift: dict[str, Transform]) -> None:
+        """The line with its spread, one standard deviation to either side; hollow where runs are left out."""
+        look, mean, std = line.look, cells["mean"], cells["std"]
+        if self.y_axis.log:
+            mean = mean.where(mean > 0)
+        bars = self.spread == BARS
+        if (std > 0).any() and self.spread != NO_SPREAD:
+            if bars:
+                keys = {"fmt": "none", "ecolor": look.color, "elinewidth": 0.6, "alpha": 0.7, "zorder": 1.5}
+                ax.errorbar(cells.x, mean, std.fillna(0.0), **keys, **shift)
+            else:
+                # Zero has no place on a logarithmic axis, a point far below it has.
+                floor = self.y_axis.limits[0] / 100 if self.y_axis.log else -np.inf
+                keys = {"color": look.color, "alpha": style.BAND_ALPHA, "linewidth": 0}
+                lower = np.maximum(mean - std, floor)
+                ax.fill_between(cells.x, lower, mean + std, label=f"_{line.label}", **keys, **shift)
+        if look.edge is not None:
+            # The edge colour under a pale line keeps it readable on white.
+            wide = {"color": look.edge, "linewidth": 2.0, "alpha": 0.6}
+            ax.plot(cells.x, mean, look.line, label="_edge", **wide, **shift)
+        keys = {"linestyle": look.line, "alpha": style.LINE_ALPHA} | ({"linewidth": 1.0} if bars else {})
+        ax.plot(cells.x, mean, label=line.label, **keys, **symbol(look), **shift)
+        if self.marks and cells.incomplete.any():
+            hollow = {**symbol(look), "markerfacecolor": "white", "markeredgewidth": 0.9, "linestyle": "none"}
+            ax.plot(cells.x[cells.incomplete], mean[cells.incomplete], label=f"_{PARTIAL}", **hollow, **shift)
+
+    def _mark(self, marks: _Marks, line: Line, cells: pd.DataFrame) -> None:
+        """What is to be said of the points beside their places."""
+        low, high = self.y_axis.limits
+        color = line.look.edge_color
+        for cell in cells.itertuples():
+            diverged = f"×{cell.diverged if cell.runs > 1 else ''}" if cell.diverged else ""
+            above = "↑" if cell.mean > high else ""
+            if above or diverged:
+                kinds = {kind for kind, text in ((ABOVE, above), (DIVERGED, diverged)) if text}
+                marks.add(cell.x, above + diverged, color, *kinds)
+            if cell.mean < low:
+                marks.add(cell.x, "↓", color, BELOW, top=False)
+            if cell.incomplete:
+                marks.drawn.states.add(PARTIAL)
+
+    def _mark_doubt(self, marks: _Marks) -> None:
+        if self.doubt == "panel":
+            low, high = self.x_axis.limits
+            groups = [((low * high) ** 0.5 if self.x_axis.log else (low + high) / 2, self.frame)]
+        else:
+            groups = list(self.frame.groupby(self.by)) if self.doubt else []
+        for place, part in groups:
+            if count := doubtful(part, self.unit):
+                marks.add(place, f"?{count}", style.NEUTRAL, DOUBTFUL, top=False)
 
 
-def grid(
-    rows: Sequence[tuple[str, pd.DataFrame]],
-    column: str,
-    lines: Sequence[Line],
-    metric: str,
-    scale: Scale | None = None,
-) -> Figure:
-    """The figure: a row of panels per (title, distances), a column per value of `column`."""
-    if not rows or not lines:
-        raise ValueError("no distances to draw: no problem or no method of this figure is in the data")
-    scale = scale or Scale()
-    shown = pd.concat([frame for _, frame in rows])
-    columns, ticks = sorted(shown[column].unique().tolist()), sorted(shown.n.unique().tolist())
-    with style.context():
-        width, height = _panel_size(len(rows), len(columns))
-        figure = Figure(layout="constrained")
-        # Equal axes are set one by one: the work for shared ones grows with the square of their number.
-        axes = figure.subplots(len(rows), len(columns), squeeze=False)
-        _x_axis(axes, ticks, width)
-        _y_axis(axes, scale)
-        states: set[str] = set()
-        tiers = []
-        for row, (text, frame) in zip(axes, rows, strict=True):
-            parts = [frame[frame[column] == value] for value in columns]
-            drawn = [_panel(ax, part, lines, metric, scale) for ax, part in zip(row, parts, strict=True)]
-            states = states.union(*(kinds for kinds, _ in drawn))
-            tiers.append(_TIER * max(count for _, count in drawn))
-            row_title(row[-1], text)
-        for ax, value in zip(axes[0], columns, strict=True):
-            ax.set_title(style.title(column, value), pad=5 + tiers[0])
-        used = [line for line in lines if len(line.of(shown))]
-        total = max(width * len(columns) + 0.9, 4.4)
-        legend_rows = add_legend(figure, legend_handles(used, states, shown.seed.nunique()), total)
-        figure.set_size_inches(total, height * len(rows) + sum(tiers) / 72 + 0.6 + 0.17 * legend_rows)
-        label = style.METRICS.get(metric, metric)
-        figure.supylabel(label.replace(" − ", "\n− ") if len(rows) == 1 else label)
-    return figure
+class _Marks:
+    """The marks of one panel: those that would cover each other stand above each other."""
 
+    def __init__(self, ax: Axes, x_axis: Axis, width: float) -> None:
+        self.ax, self.x_axis = ax, x_axis
+        self.drawn = Drawn()
+        self._room = 0.85 * width * 72
+        self._placed: list[tuple[bool, int, float, float]] = []
 
-def row_title(ax: Axes, text: str) -> None:
-    """A title to the right of the last panel of a row."""
-    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
-    ax.annotate(text, (1, 0.5), (7, 0), rotation=270, multialignment="center", **place)
-
-
-def _panel_size(rows: int, columns: int) -> tuple[float, float]:
-    """Inches for one panel: a page is about 7.5 wide and 9 high."""
-    return float(np.clip(6.8 / columns, 1.2, 2.4)), float(np.clip(7.6 / rows, 1.25, 1.7))
-
-
-def _panel(
-    ax: Axes, frame: pd.DataFrame, lines: Sequence[Line], metric: str, scale: Scale
-) -> tuple[set[str], int]:
-    """Draws one panel; returns the kinds of marks it needs, and how many stand on each other at its top."""
-    ax.axhline(0, color="0.6", linewidth=0.6, zorder=1, label="_zero")
-    states: set[str] = set()
-    tops: Counter[int] = Counter()
-    bottoms: Counter[int] = Counter()
-    for line in lines:
-        mine = line.of(frame)
-        if mine.empty:
-            continue
-        points = over_seeds(mine, metric)
-        _curve(ax, line, points)
-        cells = {
-            ABOVE: points["mean"] > scale.limits[1],
-            BELOW: points["mean"] < scale.limits[0],
-            DIVERGED: points["diverged"],
+    def add(self, x: float, text: str, color: object, *kinds: str, top: bool = True) -> None:
+        """Puts a mark above the panel, or inside it at the lower edge."""
+        place, half = self._room * self.x_axis.share(x), _CHARACTER * len(text) / 2
+        taken = {
+            tier
+            for side, tier, other, reach in self._placed
+            if side == top and abs(other - place) < half + reach
         }
-        for state, where in cells.items():
-            tiers = bottoms if state == BELOW else tops
-            for n in points.index[where].tolist():
-                _mark(ax, n, tiers[n], state, line.look)
-                tiers[n] += 1
-                states.add(state)
-        if not points.certified.all():
-            states.add(UNCERTIFIED)
-    return states, max(tops.values(), default=0)
+        tier = min(set(range(len(taken) + 1)) - taken)
+        self._placed.append((top, tier, place, half))
+        where = {"xycoords": self.ax.get_xaxis_transform(), "textcoords": "offset points"}
+        look = {"ha": "center", "va": "bottom", "fontsize": 5.5, "color": color, "fontweight": "bold"}
+        offset = (0, (2.0 if top else 1.0) + TIER * tier)
+        self.ax.annotate(text, (x, float(top)), offset, annotation_clip=False, **where, **look)
+        self.drawn.add(Drawn(set(kinds), tier + 1 if top else 0))
 
 
-def _curve(ax: Axes, line: Line, points: pd.DataFrame) -> None:
-    """Mean over seeds with a band of one standard deviation; hollow where the reference is in doubt."""
-    look, n, mean, std = line.look, points.index.to_numpy(), points["mean"], points["std"]
-    # The edge colour under a pale line keeps it readable on white.
-    if look.edge is not None:
-        ax.plot(n, mean, look.line, color=look.edge, linewidth=2.0, alpha=0.6, label="_edge")
-    marker = {"marker": look.marker, "markersize": look.size, "markeredgecolor": look.edge_color}
-    marker |= {"markeredgewidth": 0.6, "color": look.color}
-    ax.plot(n, mean, linestyle=look.line, alpha=style.LINE_ALPHA, label=line.label, **marker)
-    if not points.certified.all():
-        doubtful = mean[~points.certified]
-        hollow = {**marker, "markerfacecolor": "white", "markeredgewidth": 0.9}
-        ax.plot(doubtful.index, doubtful, linestyle="none", label=f"_{UNCERTIFIED}", **hollow)
-    if (std > 0).any():
-        band = {"color": look.color, "alpha": style.BAND_ALPHA, "linewidth": 0}
-        ax.fill_between(n, mean - std, mean + std, label=f"_{line.label}", **band)
+def _shifted(ax: Axes, by: float) -> dict[str, Transform]:
+    """The transform of a line that is moved by some points to the right."""
+    return (
+        {"transform": ax.transData + ScaledTranslation(by / 72, 0, ax.figure.dpi_scale_trans)} if by else {}
+    )
 
 
-def _mark(ax: Axes, n: int, tier: int, state: str, look: style.Look) -> None:
-    """A mark at the edge for a mean the axis cannot show, above the `tier` marks already there."""
-    marker, size, edge = MARKS[state]
-    y = 0 if state == BELOW else 1
-    lift = ScaledTranslation(0, (5 + _TIER * tier) / 72, ax.figure.dpi_scale_trans)
-    keys = {"marker": marker, "markersize": size, "markeredgewidth": edge, "color": look.edge_color}
-    place = {"transform": ax.get_xaxis_transform() + lift, "clip_on": False}
-    ax.plot([n], [y], linestyle="none", label=f"_{state}", **keys, **place)
-
-
-def _x_axis(axes: np.ndarray, ticks: Sequence[int], width: float) -> None:
-    """Logarithmic, with plain integers at the n there are, as many as fit into `width` inches."""
-    low, high = min(ticks) / 1.3, max(ticks) * 1.3
-    inch = 0.85 * width / np.log(high / low)
-    labels, left = [], np.inf
-    for n in reversed(ticks):
-        half = len(str(n)) * 0.035
-        position = np.log(n / low) * inch
-        fits = position + half < left
-        labels.append(str(n) if fits else "")
-        left = position - half - 0.03 if fits else left
-    for ax in axes.flat:
-        ax.set_xscale("log")
-        ax.set_xlim(low, high)
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.set_xticks(ticks, labels[::-1])
-        ax.label_outer()
-    for ax in axes[-1]:
-        ax.set_xlabel("observations n")
-
-
-def _y_axis(axes: np.ndarray, scale: Scale) -> None:
-    for ax in axes.flat:
-        if scale.linear_up_to is not None:
-            ax.set_yscale("symlog", linthresh=scale.linear_up_to, linscale=0.6)
-        ax.set_ylim(*scale.limits)
-        ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_locator(FixedLocator(scale.ticks))
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "−"))
+def note(ax: Axes, text: str, color: object, line: int = 0) -> None:
+    """Small text in the upper right corner of a panel, below `line` others."""
+    box = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8}
+    place = {"transform": ax.transAxes, "ha": "right", "va": "top", "fontsize": 6.5, "bbox": box}
+    ax.text(0.98, 0.97 - 0.11 * line, text, color=color, **place)

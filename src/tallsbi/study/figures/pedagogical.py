@@ -1,9 +1,8 @@
-"""Figure pedagogical: the tall posterior narrows with n, and GAUSS follows it (Figure 1)."""
+"""The tall posterior narrows with n, and GAUSS follows it (Figure 1)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,9 @@ from matplotlib.patches import Ellipse, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from tallsbi.study.figures import style
+from tallsbi.study.figures.grid import row_title
 from tallsbi.study.figures.legend import add_legend
-from tallsbi.study.figures.panels import row_title
+from tallsbi.study.settings.artifacts import Pedagogical
 
 ANALYTIC, METHOD = "analytic", "GAUSS"
 SHARES = (0.5, 0.95)
@@ -23,11 +23,11 @@ _OUTLINES = {ANALYTIC: ("0.1", "-", 1.1), METHOD: ("tab:blue", (0, (3, 1.5)), 1.
 _TRUTH = {"marker": "X", "markersize": 5.0, "color": "#D62728", "markeredgecolor": "white"}
 
 
-def draw(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Figure:
+def draw(data: Mapping[str, pd.DataFrame], settings: Pedagogical) -> Figure:
     """Columns: n. Top row: one and the same window; bottom row: each posterior at its own size."""
     samples = data["pedagogical"]
     counts = sorted(samples.n.unique().tolist())
-    theta = np.asarray(settings["theta"], float)
+    theta = np.asarray(settings.theta, float)
     clouds = {n: {source: _cloud(samples, n, source) for source in _OUTLINES} for n in counts}
     windows = {n: _window(clouds[n][ANALYTIC], theta) for n in counts}
     widest = _enclosing(list(windows.values()))

@@ -1,4 +1,4 @@
-"""Figure sbibm_pairplots: reference posterior and GAUSS for growing n, one parameter set per task (appendix).
+"""Reference posterior and GAUSS for growing n, one parameter set per task (appendix).
 
 The reference is filled, GAUSS is outlined, so that both can be seen in the same panel. On and below the
 diagonal are all n in one window; above it the largest n alone, enlarged around the true parameter, because
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -22,6 +21,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tallsbi.study.figures import density, style
+from tallsbi.study.figures.sbibm_panels import tasks_of
+from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
 SHARES = (0.5, 0.9)
@@ -45,17 +46,12 @@ class Block:
         return sorted({n for n, _ in self.clouds})
 
 
-def draw(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Figure:
+def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     """The tasks side by side, each a square of panels."""
     pairs, truth = data["pairs"], data["truth"]
-    tasks = [task for task in settings["tasks"] if task in set(pairs.task)]
-    if not tasks:
-        raise ValueError(
-            f"tasks = {settings['tasks']}: no samples of any of them in the data of the pair plots"
-        )
     blocks = [
-        _block(pairs[pairs.task == task], truth[truth.task == task], settings["labels"].get(task, task))
-        for task in tasks
+        _block(pairs[pairs.task == task], truth[truth.task == task], settings.labels[task])
+        for task in tasks_of(pairs, settings, "samples")
     ]
     sizes = [len(block.names) for block in blocks]
     counts = sorted({n for block in blocks for n in block.counts})

@@ -17,7 +17,8 @@ from PIL import Image
 
 from tallsbi.runner.options import chosen_run, options
 from tallsbi.storage.files import DataError, atomic_path, write_text
-from tallsbi.study.report import captions, record
+from tallsbi.study.report import captions
+from tallsbi.study.report.gather import read_page
 from tallsbi.study.report.page import Claim, Figure, Ledger, Page, Part, Table
 
 FOLDER = "docs/gallery"
@@ -68,9 +69,9 @@ def small_png(content: bytes, limit: int = LIMIT) -> bytes:
         ).convert("RGB")
     while True:
         for colours in _COLOURS:
-            found = _encoded(picture.quantize(colours, dither=Image.Dither.NONE))
-            if len(found) <= limit:
-                return found
+            content = _encoded(picture.quantize(colours, dither=Image.Dither.NONE))
+            if len(content) <= limit:
+                return content
         size = tuple(int(_SMALLER * side) for side in picture.size)
         if min(size) < 1:
             raise ValueError(f"limit = {limit}: no picture is that small; give more bytes")
@@ -183,7 +184,7 @@ def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> in
     given, root = options(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
     given.scale = given.scale or "laptop"
     try:
-        page = record.read(root, root / chosen_run(given, root).folder)
+        page = read_page(root, root / chosen_run(given, root).folder)
     except DataError as error:
         print(error, file=sys.stderr)
         return 1

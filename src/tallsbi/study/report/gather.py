@@ -1,9 +1,9 @@
 """Gathers the report page of a run from its files.
 
-    page = gather(Sources(root, run, page), figures, tables, config, versions)
+    page = gather(Sources(root, run, page), record)
 
-`root` is the repository, `run` the directory under results/, `page` the file to be written. `figures` and
-`tables` say for every id which module made it and from which files.
+`root` is the repository, `run` the directory under results/, `page` the file to be written, `record` says which
+tables and figures there are, and what made them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,12 @@ from tallsbi.study.report.page import (
     Table,
     Variant,
 )
+from tallsbi.study.report.record import Facts, Made, RunRecord, read
 
-ITEMS = "workflow/report/items.yaml"
 PROTOCOLS = "workflow/protocols"
 # Tables with a section of their own.
 LEDGER, CERTIFICATES, COST = "claims", "reference_certificates", "cost"
+APART = (CERTIFICATES, COST)
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -60,56 +61,45 @@ class Sources:
         return Link(text or name, href)
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What made a figure or table: the module, and the files it was made from by the names the module uses."""
-
-    module: str
-    data: Mapping[str, str]
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.data.values())))
-
-
-def gather(
-    sources: Sources,
-    figures: Mapping[str, Origin],
-    tables: Mapping[str, Origin],
-    config: Mapping[str, Any],
-    versions: Mapping[str, str],
-) -> Page:
+def gather(sources: Sources, record: RunRecord) -> Page:
     """Everything the page shows."""
     jobs = records.read_records(sources.run / "records")
-    tidy = _tidy(sources, [*figures.values(), *tables.values()])
-    items = _Items.read(sources.root)
-    shown = {name: _table(sources, items, name, tables[name]) for name in tables if name != LEDGER}
-    pictures = {name: _figure(sources, items, name, origin) for name, origin in figures.items()}
+    tidy, config = _tidy(sources, record.made), record.config
+    figures = {each.id: _figure(sources, each) for each in record.made if each.kind == "figures"}
+    tables = {
+        each.id: _table(sources, each) for each in record.made if each.kind == "tables" and each.id != LEDGER
+    }
+    ledger = [_ledger(sources, each) for each in record.made if each.id == LEDGER]
     return Page(
         run=run_name(config),
-        facts=_facts(sources, config, jobs),
-        versions=tuple({"Python": platform.python_version(), "tallsbi": __version__, **versions}.items()),
-        settings=yaml.safe_dump(dict(config), sort_keys=False, default_flow_style=None, width=100),
-        ledger=_ledger(sources, tables[LEDGER]) if LEDGER in tables else None,
-        parts=items.parts(pictures, {k: v for k, v in shown.items() if k not in (CERTIFICATES, COST)}),
-        references=shown.get(CERTIFICATES),
-        switches=switches(sources.root, config),
+        facts=_facts(sources, record, jobs),
+        versions=tuple(
+            {"Python": platform.python_version(), "tallsbi": __version__, **record.versions}.items()
+        ),
+        settings=yaml.safe_dump(config, sort_keys=False, default_flow_style=None, width=100),
+        ledger=ledger[0] if ledger else None,
+        parts=_parts(record, figures, {name: table for name, table in tables.items() if name not in APART}),
+        references=tables.get(CERTIFICATES),
+        switches=switches(sources.root, config["fidelity"]),
         diverged=failures.diverged(tidy),
         uncertified=failures.uncertified(tidy),
         usage=records.usage(jobs),
-        cost=shown.get(COST),
+        cost=tables.get(COST),
     )
 
 
-def _facts(
-    sources: Sources, config: Mapping[str, Any], jobs: Sequence[records.Record]
-) -> tuple[tuple[str, str], ...]:
+def read_page(root: Path, run: Path) -> Page:
+    """The page of a finished run once more, with the facts of the time it was made."""
+    record, facts = read(run)
+    page = gather(Sources(root=root, run=run, page=run / "report" / "index.html"), record)
+    return replace(page, facts=facts)
+
+
+def _facts(sources: Sources, record: RunRecord, jobs: Sequence[records.JobUse]) -> Facts:
     began, ended = records.span(jobs)
     sums = records.total(jobs)
     return (
-        ("Scale", config["scale"]),
-        ("Protocol", config["protocol"]),
-        ("Seed", str(config["seed"])),
+        *((name.capitalize(), str(record.config[name])) for name in ("scale", "protocol", "seed")),
         ("Commit", records.commit(sources.root)),
         ("First job began", began),
         ("Last job ended", ended),
@@ -118,83 +108,61 @@ def _facts(
     )
 
 
-def _tidy(sources: Sources, origins: Sequence[Origin]) -> dict[str, pd.DataFrame]:
+def _tidy(sources: Sources, made: Sequence[Made]) -> dict[str, pd.DataFrame]:
     """The tidy files of the run behind figures and tables, by their path in the run."""
-    paths = sorted({sources.root / path for origin in origins for path in origin.files})
-    mine = [path for path in paths if path.is_relative_to(sources.run) and path.suffix == ".csv"]
-    return {path.relative_to(sources.run).with_suffix("").as_posix(): read_csv(path) for path in mine}
+    paths = sorted({sources.root / path for each in made for path in each.files})
+    return {
+        path.relative_to(sources.run).with_suffix("").as_posix(): read_csv(path)
+        for path in paths
+        if path.is_relative_to(sources.run) and path.suffix == ".csv"
+    }
 
 
-@dataclass(frozen=True)
-class _Items:
-    """workflow/report/items.yaml: titles, places in the paper, and the parts of the page."""
-
-    content: Mapping[str, Any]
-
-    @classmethod
-    def read(cls, root: Path) -> _Items:
-        return cls(yaml.safe_load((root / ITEMS).read_text(encoding="utf-8"))["parts"])
-
-    def about(self, name: str) -> Mapping[str, str]:
-        return next((part["items"][name] for part in self.content.values() if name in part["items"]), {})
-
-    def parts(self, figures: Mapping[str, Figure], tables: Mapping[str, Table]) -> tuple[Part, ...]:
-        """Figures and tables in their parts, in the order of the file; what it does not list comes last."""
-        listed = {name for part in self.content.values() for name in part["items"]}
-        parts = [
-            Part(
-                id=key,
-                title=part["title"],
-                about=part["about"],
-                figures=tuple(figures[name] for name in part["items"] if name in figures),
-                tables=tuple(tables[name] for name in part["items"] if name in tables),
-            )
-            for key, part in self.content.items()
-        ]
-        rest = Part(
-            id="other",
-            title="Other figures and tables",
-            about="Not listed among the figures and tables of the study.",
-            figures=tuple(figure for name, figure in figures.items() if name not in listed),
-            tables=tuple(table for name, table in tables.items() if name not in listed),
-        )
-        return tuple(part for part in [*parts, rest] if part.figures or part.tables)
+def _parts(record: RunRecord, figures: Mapping[str, Figure], tables: Mapping[str, Table]) -> tuple[Part, ...]:
+    """Figures and tables in their parts, in the order of their declaration."""
+    parts = []
+    for part in record.parts:
+        ids = [each.id for each in record.made if each.part == part.id]
+        shown = [tuple(items[each] for each in ids if each in items) for items in (figures, tables)]
+        if any(shown):
+            parts.append(Part(part.id, part.title, part.about, *shown))
+    return tuple(parts)
 
 
-def _figure(sources: Sources, items: _Items, name: str, origin: Origin) -> Figure:
-    path = sources.run / "figures" / f"{name}.png"
+def _item(sources: Sources, made: Made, *data: Link) -> dict[str, Any]:
+    """The fields that figures and tables have in common."""
+    return {
+        "id": made.id,
+        "title": made.title,
+        "paper": made.paper,
+        "caption": captions.read(sources.root, made.id),
+        "data": data,
+        "code": _code(sources, made.module),
+    }
+
+
+def _figure(sources: Sources, made: Made) -> Figure:
+    path = sources.run / "figures" / f"{made.id}.png"
     content = path.read_bytes()
     if content[:8] != _PNG:
         raise DataError(f"{path} is no PNG picture: delete it and rerun")
     width, height = struct.unpack(">II", content[16:24])
-    about, caption = items.about(name), captions.read(sources.root, name)
-    title = about.get("title", name)
     pdf = sources.link(path.with_suffix(".pdf"), "PDF")
+    item = _item(sources, made, *map(sources.link, made.files), pdf)
     return Figure(
-        id=name,
-        title=title,
-        paper=about.get("paper", ""),
-        caption=caption,
-        data=(*(sources.link(data) for data in origin.files), pdf),
-        code=_code(sources, origin.module),
+        **item,
         source="data:image/png;base64," + base64.b64encode(content).decode("ascii"),
         width=width,
         height=height,
-        alt=f"{title}. {caption.text}".strip(),
+        alt=f"{made.title}. {item['caption'].text}".strip(),
     )
 
 
-def _table(sources: Sources, items: _Items, name: str, origin: Origin) -> Table:
-    path = sources.run / "tables" / f"{name}.csv"
+def _table(sources: Sources, made: Made) -> Table:
+    path = sources.run / "tables" / f"{made.id}.csv"
     text = readable.read(path.with_suffix(".md"))
-    about = items.about(name)
     return Table(
-        id=name,
-        title=about.get("title", text.title),
-        paper=about.get("paper", ""),
-        caption=captions.read(sources.root, name),
-        data=(sources.link(path), *(sources.link(data) for data in origin.files)),
-        code=_code(sources, origin.module),
+        **_item(sources, made, sources.link(path), *map(sources.link, made.files)),
         columns=text.columns,
         printed=tuple(map(readable.is_printed, text.columns)),
         rows=text.rows,
@@ -206,7 +174,7 @@ def _code(sources: Sources, module: str) -> Link:
     return sources.link(f"src/{module.replace('.', '/')}.py", module)
 
 
-def _ledger(sources: Sources, origin: Origin) -> Ledger:
+def _ledger(sources: Sources, made: Made) -> Ledger:
     path = sources.run / "tables" / f"{LEDGER}.csv"
     frame = read_csv(path)
     lacking = {"id", "claim", "verdict"} - set(frame.columns)
@@ -216,55 +184,55 @@ def _ledger(sources: Sources, origin: Origin) -> Ledger:
         {key: _text(value) for key, value in row.items()} for row in frame.astype(object).to_dict("records")
     ]
     claims = tuple(
-        _claim(sources, origin, [row for row in rows if row["id"] == name])
+        _claim(sources, made, [row for row in rows if row["id"] == name])
         for name in dict.fromkeys(row["id"] for row in rows)
     )
-    found = [claim.verdict for claim in claims]
-    others = [verdict for verdict in dict.fromkeys(found) if verdict not in VERDICTS]
+    verdicts = [claim.verdict for claim in claims]
+    others = [verdict for verdict in dict.fromkeys(verdicts) if verdict not in VERDICTS]
     return Ledger(
         claims=claims,
-        counts=tuple((verdict, found.count(verdict)) for verdict in [*VERDICTS, *others]),
+        counts=tuple((verdict, verdicts.count(verdict)) for verdict in [*VERDICTS, *others]),
         sections=tuple(dict.fromkeys(claim.section for claim in claims if claim.section)),
         caption=captions.read(sources.root, LEDGER),
         data=sources.link(path),
-        code=_code(sources, origin.module),
+        code=_code(sources, made.module),
     )
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if pd.isna(value):
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _claim(sources: Sources, origin: Origin, rows: Sequence[Mapping[str, str]]) -> Claim:
+def _claim(sources: Sources, made: Made, rows: Sequence[Mapping[str, str]]) -> Claim:
     """The rows of one claim: the one that the run's own switches choose, and its variants."""
     head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
-    own = {field.name for field in fields(Claim)} - {"data", "variants"}
+    copied = {field.name for field in fields(Claim)} - {"data", "variants"}
     variants = tuple(
         Variant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
         for row in rows
         if row is not head
     )
     return Claim(
-        **{key: head.get(key, "") for key in own},
-        data=_claim_data(sources, origin, head.get("data", "")),
+        **{key: head.get(key, "") for key in copied},
+        data=_claim_data(sources, made, head.get("data", "")),
         variants=variants,
     )
 
 
-def _claim_data(sources: Sources, origin: Origin, text: str) -> tuple[Link, ...]:
+def _claim_data(sources: Sources, made: Made, text: str) -> tuple[Link, ...]:
     """The files behind a claim, which names the ledger's own inputs, files of the run, or ids of tables."""
     links = []
     for name in text.replace(",", " ").replace(";", " ").split():
-        inputs = [Path(origin.data[name])] if name in origin.data else []
+        inputs = [Path(made.data[name])] if name in made.data else []
         places = [*inputs, sources.run / name, sources.run / "tables" / f"{name}.csv", sources.root / name]
-        found = next((place for place in places if place.is_file()), None)
-        links.append(Link(name, None) if found is None else sources.link(found))
+        file = next((place for place in places if place.is_file()), None)
+        links.append(Link(name, None) if file is None else sources.link(file))
     return tuple(links)
 
 
-def switches(root: Path, config: Mapping[str, Any]) -> tuple[Switch, ...]:
+def switches(root: Path, fidelity: Mapping[str, object]) -> tuple[Switch, ...]:
     """The fidelity switches with their value here and under the two protocols."""
     protocols = {
         name: yaml.safe_load((root / PROTOCOLS / f"{name}.yaml").read_text(encoding="utf-8"))["fidelity"]
@@ -279,10 +247,10 @@ def switches(root: Path, config: Mapping[str, Any]) -> tuple[Switch, ...]:
             stated=_plain(protocols["stated"].get(key)),
             about=about.get(key, {}).get("description", ""),
         )
-        for key, value in config["fidelity"].items()
+        for key, value in fidelity.items()
     )
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """A setting as config.yaml writes it."""
     return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()

@@ -1,79 +1,79 @@
-"""The record of a report page: what `gather` was told and the facts it found, so that the gallery can be made later.
+"""The record of a page: what it was made from, so that it can be made again from a finished run.
 
-The facts are stored because a later look would find another commit.
+The gallery reads it, long after the run and without Snakemake.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tallsbi.storage.files import DataError, read_json, write_json
-from tallsbi.study.report.gather import Origin, Sources, gather
-from tallsbi.study.report.page import Page
+from tallsbi.study.settings.base import Settings
 
 NAME = "report/run.json"
+Facts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Record:
-    """What a page was made from."""
+class Made(Settings):
+    """A table or figure of the run: its place on the page, the module that made it, and its data by name."""
 
-    figures: Mapping[str, Origin]
-    tables: Mapping[str, Origin]
-    config: Mapping[str, Any]
-    versions: Mapping[str, str]
+    id: str
+    kind: str
+    part: str
+    title: str
+    paper: str
+    module: str
+    data: dict[str, str]
 
-    def gather(self, sources: Sources) -> Page:
-        return gather(sources, self.figures, self.tables, self.config, self.versions)
-
-
-def write(record: Record, page: Page, run: Path, path: Path) -> None:
-    """Writes the record; the files behind figures and tables are named as seen from the run."""
-
-    def origins(made: Mapping[str, Origin]) -> dict[str, Any]:
-        return {
-            name: {
-                "module": origin.module,
-                "data": {
-                    key: Path(os.path.relpath(file, run)).as_posix() for key, file in origin.data.items()
-                },
-            }
-            for name, origin in made.items()
-        }
-
-    content = {
-        "figures": origins(record.figures),
-        "tables": origins(record.tables),
-        "config": record.config,
-        "versions": dict(record.versions),
-        "facts": [list(fact) for fact in page.facts],
-    }
-    write_json(content, path)
+    @property
+    def files(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.data.values())))
 
 
-def read(root: Path, run: Path) -> Page:
-    """The page of a finished run once more, with the facts of the time it was made."""
+@dataclass(frozen=True)
+class PartText(Settings):
+    """A part of the page: its title, and what it is about."""
+
+    id: str
+    title: str
+    about: str
+
+
+@dataclass(frozen=True)
+class RunRecord(Settings):
+    """What a page is made from. `config` is the whole configuration, which the page prints."""
+
+    parts: tuple[PartText, ...]
+    made: tuple[Made, ...]
+    config: dict[str, Any]
+    versions: dict[str, str]
+
+    def with_paths(self, change: Any) -> RunRecord:
+        """With other paths of the data: `change` of each."""
+        made = [
+            replace(each, data={key: change(path) for key, path in each.data.items()}) for each in self.made
+        ]
+        return replace(self, made=tuple(made))
+
+
+def write(record: RunRecord, facts: Facts, run: Path, path: Path) -> None:
+    """Writes the record and the facts of the page; the data are named as seen from the run."""
+    local = record.with_paths(lambda file: Path(os.path.relpath(file, run)).as_posix())
+    write_json({**local.as_params(), "facts": [list(fact) for fact in facts]}, path)
+
+
+def read(run: Path) -> tuple[RunRecord, Facts]:
+    """The record of a finished run, and the facts of the time its page was made."""
     path = run / NAME
     if not path.is_file():
         raise DataError(
             f"no file {path}: finish the run first (make report, with the same SCALE and PROTOCOL)"
         )
     content = read_json(path)
-
-    def origins(made: Mapping[str, Any]) -> dict[str, Origin]:
-        return {
-            name: Origin(
-                each["module"], {key: str((run / file).resolve()) for key, file in each["data"].items()}
-            )
-            for name, each in made.items()
-        }
-
-    record = Record(
-        origins(content["figures"]), origins(content["tables"]), content["config"], content["versions"]
-    )
-    page = record.gather(Sources(root=root, run=run, page=run / "report" / "index.html"))
-    return replace(page, facts=tuple((name, value) for name, value in content["facts"]))
+    facts = tuple((name, value) for name, value in content.pop("facts"))
+    record = RunRecord.from_params(content)
+    return record.with_paths(lambda file: str((run / file).resolve())), facts

@@ -18,7 +18,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class Record:
+class JobUse:
     """One benchmark record: seconds on the clock and of all cores, largest memory, when it was written."""
 
     part: str
@@ -28,7 +28,7 @@ class Record:
     written: float
 
 
-def read_records(folder: Path) -> tuple[Record, ...]:
+def read_records(folder: Path) -> tuple[JobUse, ...]:
     """Every benchmark record below a folder, in the order of the paths; the part is the first folder."""
     return tuple(
         _record(path, path.relative_to(folder).parts[0].removesuffix(".tsv"))
@@ -36,25 +36,25 @@ def read_records(folder: Path) -> tuple[Record, ...]:
     )
 
 
-def _record(path: Path, part: str) -> Record:
+def _record(path: Path, part: str) -> JobUse:
     taken = read_job_record(path)
-    return Record(part, taken.wall, taken.processor, taken.memory, path.stat().st_mtime)
+    return JobUse(part, taken.wall, taken.processor, taken.memory, path.stat().st_mtime)
 
 
-def usage(records: Iterable[Record]) -> tuple[Usage, ...]:
+def usage(records: Iterable[JobUse]) -> tuple[Usage, ...]:
     """Per part of the study, the most expensive first."""
-    by_part: dict[str, list[Record]] = {}
+    by_part: dict[str, list[JobUse]] = {}
     for record in records:
         by_part.setdefault(record.part, []).append(record)
-    rows = [_sum(part, mine) for part, mine in by_part.items()]
+    rows = [_sum(part, used) for part, used in by_part.items()]
     return tuple(sorted(rows, key=lambda row: -row.core_hours))
 
 
-def total(records: Iterable[Record]) -> Usage:
+def total(records: Iterable[JobUse]) -> Usage:
     return _sum("all", list(records))
 
 
-def _sum(part: str, records: list[Record]) -> Usage:
+def _sum(part: str, records: list[JobUse]) -> Usage:
     return Usage(
         part=part,
         jobs=len(records),
@@ -64,7 +64,7 @@ def _sum(part: str, records: list[Record]) -> Usage:
     )
 
 
-def span(records: Iterable[Record]) -> tuple[str, str]:
+def span(records: Iterable[JobUse]) -> tuple[str, str]:
     """When the first job with a record began and the last one ended, UTC to the minute."""
     times = [(record.written - record.seconds, record.written) for record in records]
     if not times:

@@ -1,92 +1,97 @@
-"""The picture of the workflow in docs/architecture.md: Snakemake's graph of rules, folded to what fits on a page.
+"""The picture of the workflow in docs/architecture.md: Snakemake's graph of rules, folded to stages.
 
     snakemake --cores 1 --rulegraph mermaid-js | python -m tallsbi.study.report.rulegraph
 
-Figures and tables have a rule each and look alike from here, so each kind is one box; the other rules stand with
-those of their file in workflow/rules/. The block is Mermaid, which GitHub draws.
+A rule belongs to the stage that its name begins with. An arrow says that a rule of one stage feeds a rule of another.
+The block is Mermaid, which GitHub draws.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tallsbi.storage.files import write_text
 
 DOCUMENT = "docs/architecture.md"
-RULES = "workflow/rules"
 START, END = "<!-- make dag: start -->", "<!-- make dag: end -->"
-FOLDED = {"draw_": "figures", "make_": "tables"}  # prefix of the rules made in a loop: the box they share
 TARGETS = ("all", "toy", "sbibm", "jrnmm")  # rules without a product
+# In the order of the picture, with the first words of their rules.
+STAGES = {
+    "simulate": ("simulate", "calibrate"),
+    "observe": ("observe",),
+    "reference": ("reference",),
+    "train": ("train",),
+    "select": ("select",),
+    "sample": ("sample", "illustrate"),
+    "measure": ("measure", "test"),
+    "time": ("time",),
+    "collect": ("collect",),
+    "claims": ("check",),
+    "tables": ("make",),
+    "figures": ("draw",),
+    "report": (),
+}
+EXCEPTIONS = {
+    "make_claims": "claims",
+    "make_report": "report",
+    "collect_costs": "report",
+    "make_cost": "report",
+}
 _NODE = re.compile(r"^\s*(id\d+)\[([^\]]+)\]")
 _EDGE = re.compile(r"^\s*(id\d+)\s*-->\s*(id\d+)")
-_RULE = re.compile(r"^(?:use rule \w+ as|rule) (\w+)(?::| with:)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Names of rules, and pairs (from, to): the second uses what the first makes."""
+    """Names, and pairs (from, to): the second uses what the first makes."""
 
-    rules: tuple[str, ...]
+    names: tuple[str, ...]
     edges: frozenset[tuple[str, str]]
 
 
 def parse(text: str) -> Graph:
     """Snakemake's Mermaid output."""
     lines = text.splitlines()
-    names = {found[1]: found[2].split("<")[0].strip() for line in lines if (found := _NODE.match(line))}
+    names = {node[1]: node[2].split("<")[0].strip() for line in lines if (node := _NODE.match(line))}
     if not names:
         raise ValueError("no rule in the graph: pipe the output of `snakemake --rulegraph mermaid-js` in")
-    found = (_EDGE.match(line) for line in lines)
-    edges = frozenset((names[edge[1]], names[edge[2]]) for edge in found if edge)
+    edges = frozenset((names[edge[1]], names[edge[2]]) for line in lines if (edge := _EDGE.match(line)))
     return Graph(tuple(names.values()), edges)
 
 
-def rules_by_file(root: Path) -> dict[str, tuple[str, ...]]:
-    """The rules that are written out in each file of workflow/rules/."""
-    files = sorted((root / RULES).glob("*.smk"))
-    found = {path.stem: tuple(_RULE.findall(path.read_text(encoding="utf-8"))) for path in files}
-    return {stem: rules for stem, rules in found.items() if rules}
+def stage_of(rule: str) -> str:
+    """The stage of a rule, by the first word of its name."""
+    verb = rule.split("_")[0]
+    stage = EXCEPTIONS.get(rule) or next((name for name, verbs in STAGES.items() if verb in verbs), None)
+    if stage is None:
+        raise ValueError(
+            f"rule {rule}: no stage begins with {verb!r}; rename the rule, or add the word to STAGES"
+        )
+    return stage
 
 
-def fold(graph: Graph, written: Iterable[str]) -> Graph:
-    """The graph with one box for all figures and one for all tables, without the targets.
+def fold(graph: Graph) -> Graph:
+    """The graph of stages, without the targets.
 
-    An arrow around such a box is left out: the report reads the data of the figures too, and all those arrows would
-    hide the others.
+    The report reads the data behind figures, tables and claims too; the arrows around these are left out.
     """
-    known = set(written)
-
-    def box(rule: str) -> str:
-        kinds = (kind for prefix, kind in FOLDED.items() if rule.startswith(prefix))
-        return rule if rule in known else next(kinds, rule)
-
-    kept = [rule for rule in graph.rules if rule not in TARGETS]
-    edges = {(box(a), box(b)) for a, b in graph.edges if a in kept and b in kept}
-    around = {(a, c) for a, b in edges for other, c in edges if b == other and b in FOLDED.values()}
-    shown = frozenset((a, b) for a, b in edges - around if a != b)
-    return Graph(tuple(dict.fromkeys(map(box, kept))), shown)
+    rules = [rule for rule in graph.names if rule not in TARGETS]
+    stages = {stage_of(rule) for rule in rules}
+    edges = {(stage_of(a), stage_of(b)) for a, b in graph.edges if a in rules and b in rules}
+    shown = {("figures", "report"), ("tables", "report"), ("claims", "report")}
+    kept = {(a, b) for a, b in edges if a != b and (b != "report" or (a, b) in shown)}
+    return Graph(tuple(stage for stage in STAGES if stage in stages), frozenset(kept))
 
 
-def to_mermaid(graph: Graph, files: Mapping[str, tuple[str, ...]]) -> str:
-    """A Mermaid flow chart with a frame for the rules of each file."""
-    lines = ["flowchart LR"]
-    framed: set[str] = set()
-    for stem, rules in files.items():
-        mine = [rule for rule in rules if rule in graph.rules]
-        framed |= set(mine)
-        if mine:
-            lines += [
-                f'    subgraph {stem}_smk["{stem}.smk"]',
-                *(f"        {rule}" for rule in mine),
-                "    end",
-            ]
-    lines += [f"    {rule}([{rule}])" for rule in graph.rules if rule not in framed]
-    lines += [f"    {a} --> {b}" for a, b in sorted(graph.edges)]
-    return "\n".join(lines)
+def to_mermaid(graph: Graph) -> str:
+    """A Mermaid flow chart."""
+    order = list(STAGES)
+    edges = sorted(graph.edges, key=lambda edge: (order.index(edge[0]), order.index(edge[1])))
+    lines = [*(f"    {name}" for name in graph.names), *(f"    {a} --> {b}" for a, b in edges)]
+    return "\n".join(["flowchart LR", *lines])
 
 
 def insert(document: str, mermaid: str) -> str:
@@ -98,13 +103,10 @@ def insert(document: str, mermaid: str) -> str:
 
 
 def main(root: Path | None = None) -> int:
-    root = root or Path.cwd()
-    files = rules_by_file(root)
-    written = [rule for rules in files.values() for rule in rules]
-    graph = fold(parse(sys.stdin.read()), written)
-    path = root / DOCUMENT
-    write_text(insert(path.read_text(encoding="utf-8"), to_mermaid(graph, files)), path)
-    print(f"{DOCUMENT}: {len(graph.rules)} boxes, {len(graph.edges)} arrows")
+    path = (root or Path.cwd()) / DOCUMENT
+    graph = fold(parse(sys.stdin.read()))
+    write_text(insert(path.read_text(encoding="utf-8"), to_mermaid(graph)), path)
+    print(f"{DOCUMENT}: {len(graph.names)} stages, {len(graph.edges)} arrows")
     return 0
 
 

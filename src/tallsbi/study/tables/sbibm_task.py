@@ -21,9 +21,8 @@ METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
 _BEST = " *"
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
-    """`data`: `metrics` of the benchmark and the `paper`'s printed rows; `settings`: `task` names the table's."""
-    task = settings["task"]
+def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any], *, task: str) -> Table:
+    """`data`: `metrics` of the benchmark and the `paper`'s printed rows; `task`: the one that the table shows."""
     metrics = data["metrics"][data["metrics"].task == task]
     if metrics.empty:
         raise ValueError(

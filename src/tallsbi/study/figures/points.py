@@ -1,0 +1,73 @@
+"""From tidy data to the points of a line: which rows belong to it, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tallsbi.study.figures import style
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of every panel: the column values that select its rows, its label and its look."""
+
+    where: Mapping[str, str | float]
+    label: str
+    look: style.Look
+
+    def of(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of the line."""
+        keep = np.ones(len(frame), bool)
+        for column, value in self.where.items():
+            keep &= (frame[column] == value).to_numpy()
+        return frame[keep]
+
+
+def method_lines(frame: pd.DataFrame) -> list[Line]:
+    """A line per method and number T of steps, in the order in which the methods come in the data."""
+    lines = []
+    for method in dict.fromkeys(frame.method):
+        steps = sorted(frame.steps[frame.method == method].unique().tolist(), reverse=True)
+        for rank, count in enumerate(steps):
+            where = {"method": method, "steps": count}
+            lines.append(Line(where, style.method_label(method, count), style.method_look(method, rank)))
+    return lines
+
+
+def plain_lines(frame: pd.DataFrame) -> list[Line]:
+    """A line per method, whatever its T."""
+    return [Line({"method": name}, name, style.method_look(name)) for name in dict.fromkeys(frame.method)]
+
+
+def noise_lines(frame: pd.DataFrame) -> list[Line]:
+    """A line per noise level, the smallest first."""
+    levels = sorted(frame.noise.unique().tolist())
+    return [Line({"noise": level}, style.title("noise", level), style.noise_look(level)) for level in levels]
+
+
+def points(
+    frame: pd.DataFrame, y: str, by: str, place: str | None = None, *, strict: bool = False
+) -> pd.DataFrame:
+    """A point per value of `by`: its `x`, `mean` and `std` of y (NaN for one run), and how many runs `diverged`.
+
+    `x` is the mean of the column `place`, by default the value of `by`. A run diverged if its y is not finite; the
+    mean is that of the other runs. If `strict`, one diverged run leaves the point without a mean: with a few random
+    seeds, to drop one would flatter the method. `incomplete`: the mean leaves out runs, or draws of a run.
+    """
+    values, keys = frame[y].where(np.isfinite(frame[y])), frame[by]
+    groups = values.groupby(keys)
+    table = pd.DataFrame({"x": frame[place or by].groupby(keys).mean(), "mean": groups.mean()})
+    table = table.assign(std=groups.std(), runs=groups.size(), diverged=groups.size() - groups.count())
+    if strict:
+        table.loc[table.diverged > 0, ["mean", "std"]] = np.nan
+    left_out = ((frame.finite_share < 1) | values.isna()).groupby(keys).any()
+    return table.assign(incomplete=left_out & table["mean"].notna())
+
+
+def doubtful(frame: pd.DataFrame, unit: str) -> int:
+    """How many sets or seeds have a reference posterior that did not pass its checks."""
+    return int(frame[unit][~frame.reference_passed.astype(bool)].nunique())

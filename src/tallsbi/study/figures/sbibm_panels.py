@@ -1,0 +1,165 @@
+"""Distances on the benchmark tasks (section 4.2): rows tasks, columns n or N_train, lines methods.
+
+A point is the mean over the parameter sets with a finite distance. The axes end where the paper's do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from tallsbi.study.analysis import exclusion
+from tallsbi.study.figures.axes import X_LABELS, Axis, from_zero, round_up, ticked
+from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.panels import Panel
+from tallsbi.study.figures.points import Line, method_lines
+from tallsbi.study.settings.artifacts import TaskRows
+
+LABELS = {"sw": "sliced Wasserstein (sW)", "mmd": "MMD² (unbiased)", "c2st": "C2ST (0.5: indistinguishable)"}
+# Upper ends of the paper's axes, which start at 0 (its C2ST axes: 0.5 to 1.1).
+PAPER_ENDS = {
+    "sw": {
+        "slcp": 2.0,
+        "lotka_volterra": 0.05,
+        "sir": 0.01,
+        "gaussian_linear": 0.8,
+        "gmm": 1.0,
+        "gmm_uniform": 2.0,
+        "bernoulli_glm": 1.0,
+        "bernoulli_glm_raw": 1.0,
+        "two_moons": 0.4,
+    },
+    "mmd": {
+        "slcp": 0.6,
+        "lotka_volterra": 1.5,
+        "sir": 1.0,
+        "gaussian_linear": 1.5,
+        "gmm": 2.0,
+        "gmm_uniform": 2.0,
+        "bernoulli_glm": 2.0,
+        "bernoulli_glm_raw": 2.0,
+        "two_moons": 0.3,
+    },
+}
+C2ST = Axis((0.47, 1.1), (0.5, 0.75, 1.0))
+BEST = {"sw": 0.0, "mmd": 0.0, "c2st": 0.5}  # the value of a perfect sampler
+_LONGEST = 1e4  # a widened axis ends at most this many times above the paper's
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Distances on one task: `frame` on the sets averaged over, `every` on all sets where those are more."""
+
+    frame: pd.DataFrame
+    every: pd.DataFrame | None
+    sets: str
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, metrics: pd.DataFrame, task: str, exclude: bool) -> TaskData:
+        """The rows of a task; the exclusion rule looks at `metrics`, which has all methods."""
+        every, rule = frame[frame.task == task], exclusion.published(metrics, task)
+        if exclude and rule.excluded:
+            kept, total = exclusion.keep(every, rule), count_sets(every)
+            return cls(kept, every, f"{kept['set'].nunique()} of {total}")
+        return cls(every, None, count_sets(every))
+
+
+def count_sets(frame: pd.DataFrame) -> str:
+    """`25 sets`."""
+    count = frame["set"].nunique()
+    return f"{count} set{'s' * (count != 1)}"
+
+
+def tasks_of(frame: pd.DataFrame, settings: TaskRows, what: str) -> list[str]:
+    """The tasks of the settings that have data."""
+    tasks = [task for task in settings.tasks if task in set(frame.task)]
+    if not tasks:
+        raise ValueError(f"tasks = {list(settings.tasks)}: the data have no {what} for any of them")
+    return tasks
+
+
+def draw(
+    data: Mapping[str, pd.DataFrame],
+    settings: TaskRows,
+    *,
+    metric: str,
+    x: str,
+    hidden: Collection[str] = (),
+    shown: Collection[str] = (),
+) -> Figure:
+    """One metric against `x` (n_train or n), a column per value of the other of the two.
+
+    `hidden`: methods that are left out; `shown`: if given, all others are left out.
+    """
+    metrics = data["metrics"]
+    frame = metrics[~metrics.method.isin(list(hidden))]
+    frame = frame[frame.method.isin(list(shown))] if shown else frame
+    what = "distances of a method to show"
+    tasks = {
+        task: TaskData.of(frame, metrics, task, settings.exclude) for task in tasks_of(frame, settings, what)
+    }
+    all_shown = pd.concat([task.frame for task in tasks.values()])
+    column = {"n": "n_train", "n_train": "n"}[x]
+    columns = sorted(all_shown[column].unique().tolist())
+    layout = Layout(len(tasks), len(columns))
+    lines = method_lines(all_shown)
+    x_axis = ticked(all_shown[x].unique().tolist(), layout.width, X_LABELS[x], log=x == "n_train")
+    rows = []
+    for name, task in tasks.items():
+        y_axis = axis(name, metric, _means(task.frame, lines, metric, x, column))
+        panels = [
+            Panel(
+                task.frame[task.frame[column] == value],
+                lines,
+                metric,
+                x_axis,
+                y_axis,
+                by=x,
+                unit="set",
+                every=None if task.every is None else task.every[task.every[column] == value],
+                best=BEST[metric],
+                doubt="point",
+            )
+            for value in columns
+        ]
+        rows.append((f"{settings.labels[name]}\n{task.sets}", panels))
+    counts = {task.frame["set"].nunique() for task in tasks.values()}
+    return grid(
+        rows,
+        [f"n = {value}" if column == "n" else rf"$N_\mathrm{{train}}$ = {value}" for value in columns],
+        layout,
+        lambda states: legend_entries(lines, states, "set", counts),
+        label=LABELS[metric],
+    )
+
+
+def _means(frame: pd.DataFrame, lines: list[Line], metric: str, *by: str) -> np.ndarray:
+    finite = frame[np.isfinite(frame[metric])]
+    return np.concatenate([line.of(finite).groupby(list(by))[metric].mean().to_numpy() for line in lines])
+
+
+def axis(task: str, metric: str, means: np.ndarray, label: str = "") -> Axis:
+    """The paper's axis. A task that the paper does not show gets a round end; widened if most means lie beyond it.
+
+    A panel in which most points are arrows shows nothing, so the axis then goes on above the paper's end,
+    logarithmically.
+    """
+    if metric == "c2st":
+        return Axis(C2ST.limits, C2ST.ticks, label=label)
+    finite = means[np.isfinite(means)]
+    end = PAPER_ENDS[metric].get(task) or round_up(float(max(finite, default=1.0)))
+    # The unbiased MMD² can be slightly negative.
+    usual = from_zero(end, label, below=0.05, above=0.0)
+    if len(finite) == 0 or np.mean(finite > end) <= 0.5:
+        return usual
+    top = min(math.ceil(math.log10(finite.max())), math.floor(math.log10(_LONGEST * end)))
+    first = math.floor(math.log10(end)) + 1
+    step = max(1, -(-(top - first + 1) // 3))  # three decades at most have a tick
+    decades = tuple(10.0**decade for decade in range(top, first - 1, -step))[::-1]
+    limits = (usual.limits[0], max(10.0**top, 2 * end))
+    return Axis(limits, (0.0, end, *decades), linear_up_to=end, paper_end=end, label=label)

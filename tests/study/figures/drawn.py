@@ -1,0 +1,64 @@
+"""What a drawn figure shows, for the tests: lines, marks and legend by name."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from config_files import resolved
+from matplotlib.colors import to_rgba
+
+from tallsbi.study import artifacts
+
+ROOT = Path(__file__).parents[3]
+CAPTIONS = ROOT / "workflow" / "report"
+DECLARED = artifacts.read(ROOT, resolved()).artifacts
+
+
+def draw(name, data, settings):
+    """The figure of this id, as it is declared."""
+    artifact = DECLARED[name]
+    function = getattr(import_module(artifact.module), artifact.function.rpartition(".")[2])
+    return function(data, settings, **artifact.arguments)
+
+
+def caption(name):
+    """The words of its caption."""
+    return " ".join((CAPTIONS / f"{name}.rst").read_text(encoding="utf-8").split())
+
+
+def panels(figure, rows, columns):
+    return np.array(figure.axes).reshape(rows, columns)
+
+
+def lines(ax):
+    """The lines with a name, by name."""
+    return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
+
+
+def labelled(ax, label):
+    """The one line with a label."""
+    (line,) = [line for line in ax.lines if line.get_label() == label]
+    return line
+
+
+def mark_texts(ax):
+    """The texts that are marks; the title of a row is none."""
+    return [text for text in ax.texts if text.get_text()[0] in "↑↓×?" and hasattr(text, "xy")]
+
+
+def marks(ax):
+    """(place, text) of the marks of a panel."""
+    return sorted((float(text.xy[0]), text.get_text()) for text in mark_texts(ax))
+
+
+def mark_colors(ax):
+    """(place, text, colour) of the marks of a panel."""
+    return sorted((text.xy[0], text.get_text(), to_rgba(text.get_color())) for text in mark_texts(ax))
+
+
+def row_title(ax):
+    return ax.texts[-1].get_text()
+
+
+def legend_labels(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
