@@ -13,6 +13,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "tallsbi"
 # From the bottom up. Packages on one level do not import each other.
 METHOD = [
+    {"shapes"},
     {"schedule", "linalg", "random", "storage", "progress"},
     {"priors"},
     {"scores"},

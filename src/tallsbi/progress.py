@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -28,7 +28,7 @@ def progress(
     `total` is the length of the iterable if it has one. `bar` chooses between a bar and log lines; by
     default a terminal gets a bar. Lines come at most every ten seconds, so a short loop logs nothing.
     """
-    if total is None and hasattr(iterable, "__len__"):
+    if total is None and isinstance(iterable, Sized):
         total = len(iterable)
     if sys.stderr.isatty() if bar is None else bar:
         return _with_bar(iterable, total, label)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-Time = float | Tensor
+Time = TypeVar("Time", float, Tensor)
 
 
 def _exp(value: Time) -> Time:

@@ -1,15 +1,15 @@
 """A Gaussian model whose tall posterior is known, and posteriors that are exact or quickly trained."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import distributions as td
 
 from tallsbi import TallPosterior
 from tallsbi.algorithms.base import Problem
+from tallsbi.api.engine import Engine
 from tallsbi.priors.gaussian import Gaussian
-from tallsbi.samplers.base import Noise
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 
@@ -50,19 +50,21 @@ def errors(theta, x):
 
 
 @dataclass(frozen=True, eq=False)
-class ExactEngine:
+class ExactEngine(Engine):
     """The exact score of the model in place of a network: what is left is the error of the method."""
 
     prior: Gaussian = PRIOR
+    dtype: torch.dtype = torch.float64
 
-    def sample(self, algorithm, x, samples, generators, progress=iter):
+    def problem(self, x):
         # In units of the prior, where the diffusion covers it.
         scale = VARIANCE.double().sqrt()
         prior = self.prior.normalised(MEAN.double(), scale)
         score = GaussianScore(prior, NOISE / (scale[:, None] * scale), BENCHMARK)
-        problem = Problem(score, prior, (x - MEAN) / scale)
-        run = algorithm.sample(problem, samples, Noise(generators, torch.float64), progress)
-        return replace(run, theta=run.theta * scale + MEAN)
+        return Problem(score, prior, (x - MEAN) / scale)
+
+    def to_parameter(self, theta):
+        return theta * VARIANCE.double().sqrt() + MEAN
 
 
 def exact_posterior():

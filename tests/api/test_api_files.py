@@ -1,13 +1,19 @@
 """A saved posterior gives the same draws; a damaged or foreign one is refused with a reason."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from api_models import datasets, quick_fit, simulator
+from problems import generator
 from torch import distributions as td
 
 from tallsbi import TallPosterior
+from tallsbi.algorithms import build
+from tallsbi.priors.base import UnsupportedPrior
+from tallsbi.priors.marginals import Marginals
 from tallsbi.storage.files import DataError
-from tallsbi.storage.tensors import write_tensors
+from tallsbi.storage.tensors import read_tensors, write_tensors
 
 PRIORS = {
     "gaussian": td.MultivariateNormal(torch.tensor([1.0, -2.0]), torch.diag(torch.tensor([4.0, 1.0]))),
@@ -37,6 +43,39 @@ def test_the_same_draws_after_saving(prior, tmp_path):
         )
     assert again.training_range.farthest == posterior.training_range.farthest
     assert torch.equal(again.training_range.distances(x), posterior.training_range.distances(x))
+
+
+def test_what_the_engine_was_told_is_saved_too(tmp_path):
+    """The bounds of a uniform prior, the precision and the learned prior decide the draws."""
+    posterior = TallPosterior.fit(
+        PRIORS["uniform"], simulator, simulations=200, epochs=2, hidden=(8,), early_stopping=False
+    )
+    covariance = torch.tensor([[0.3, 0.1], [0.1, 0.2]], dtype=torch.float64)
+    engine = replace(posterior.engine, bounds_factor=2.0, dtype=torch.float64, learned_covariance=covariance)
+    replace(posterior, engine=engine).save(tmp_path)
+    again = TallPosterior.load(tmp_path).engine
+    assert (again.bounds_factor, again.dtype) == (2.0, torch.float64)
+    assert torch.equal(again.learned_covariance, covariance)
+    told, x = replace(engine, learned_covariance=None), datasets(1, 3)
+    read = replace(again, learned_covariance=None)
+    draws = [each.sample(build("GAUSS", {"steps": 5}), x, 9, [generator(1)]).theta for each in (told, read)]
+    assert torch.equal(*draws)
+
+
+def test_a_file_of_the_first_version_has_the_defaults(posterior, tmp_path):
+    posterior.save(tmp_path)
+    tensors, header = read_tensors(tmp_path / "posterior.safetensors")
+    old = {key: value for key, value in header.items() if key not in ("bounds_factor", "dtype")}
+    write_tensors(tensors, old, tmp_path / "posterior.safetensors")
+    again = TallPosterior.load(tmp_path).engine
+    assert (again.bounds_factor, again.dtype, again.learned_covariance) == (1.0, torch.float32, None)
+
+
+def test_a_prior_without_a_form_on_disk_is_named_and_nothing_is_written(posterior, tmp_path):
+    prior = Marginals([td.Normal(0.0, 1.0), td.Weibull(1.0, 2.0)])
+    with pytest.raises(UnsupportedPrior, match="kind Weibull has no form on disk"):
+        replace(posterior, engine=replace(posterior.engine, prior=prior)).save(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_saving_twice_gives_the_same_bytes(posterior, tmp_path):

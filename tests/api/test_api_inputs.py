@@ -9,8 +9,9 @@ import torch
 from api_models import PRIOR, datasets, exact_posterior, quick_fit, simulator, torch_prior
 
 from tallsbi import TallPosterior
-from tallsbi.api import failures, inputs
-from tallsbi.api.inputs import AnotherPrior, FarObservations, TrainingRange
+from tallsbi.api import failures, inputs, pairs
+from tallsbi.api.pairs import AnotherPrior
+from tallsbi.api.training_range import FarObservations, TrainingRange
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
 from tallsbi.priors.uniform import Uniform
@@ -124,7 +125,7 @@ def test_pairs():
     with pytest.raises(ValueError, match=r"x has shape \(49, 2\) for 50 parameters"):
         quick_fit((theta, theta[1:]))
     with pytest.raises(TypeError, match=r"the second argument is int: give a simulator"):
-        inputs.training_pairs(PRIOR, 3, 10, 0)
+        pairs.training_pairs(PRIOR, 3, 10, 0)
     box = torch.distributions.Uniform(torch.zeros(2), torch.ones(2))
     with pytest.raises(
         ValueError, match=r"rows are outside the prior's support, the first is row 1, \[2.0, 0.5\]"
@@ -222,7 +223,7 @@ def test_global_streams_are_restored_after_an_error():
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     torch.manual_seed(1)
     with pytest.raises(RuntimeError, match="the simulator's own error"):
-        inputs.simulate(failing, torch.zeros(3, 2), 5)
+        pairs.simulate(failing, torch.zeros(3, 2), 5)
     assert torch.equal(torch.rand(1), expected)
     assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
     assert simulator is not failing

@@ -9,7 +9,7 @@ from sbi.utils import BoxUniform
 from torch import distributions as td
 
 from tallsbi import TallPosterior
-from tallsbi.api.inputs import AnotherPrior
+from tallsbi.api.pairs import AnotherPrior
 from tallsbi.api.sbi_score import SbiScore
 
 KINDS = {"vp": VPScoreEstimator, "ve": VEScoreEstimator, "subvp": SubVPScoreEstimator}

@@ -18,8 +18,8 @@ from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import write_network
 from tallsbi.storage.files import DataError
 from tallsbi.training import checkpoint, groups
-from tallsbi.training.gradient import Gradient, flatten
-from tallsbi.training.groups import draw_sets, prepare_sets, train_on_groups
+from tallsbi.training.gradient import PerceptronGradient, flatten
+from tallsbi.training.groups import draw_groups, prepare_groups, train_on_groups
 from tallsbi.training.loss import diffuse, epoch_rows
 from tallsbi.training.settings import TrainingSettings
 
@@ -53,7 +53,7 @@ def test_drawn_sets_have_uniform_sizes_and_members_of_their_own_parameter():
     full = GroupEncoding("deep_set", 3).rows(
         torch.arange(2000.0)[:, None, None] + torch.tensor([0.0, 0.25, 0.5])[:, None], torch.full((2000,), 3)
     )
-    rows = draw_sets(full, GroupEncoding("deep_set", 3), generator(2))
+    rows = draw_groups(full, GroupEncoding("deep_set", 3), generator(2))
     sizes = rows[:, 3:].argmax(1) + 1
     assert (torch.bincount(sizes)[1:] - 2000 / 3).abs().max() < 6 * (2000 * 2 / 9) ** 0.5
     for place in range(3):
@@ -66,7 +66,7 @@ def test_drawn_sets_have_uniform_sizes_and_members_of_their_own_parameter():
 def test_all_places_are_standardised_alike():
     theta, x = simulate(400, 3)
     x[..., 1] = 7.0  # never varies
-    data = prepare_sets(theta, x, GroupEncoding("deep_set", 3), 0.2, generator(1))
+    data = prepare_groups(theta, x, GroupEncoding("deep_set", 3), 0.2, generator(1))
     pooled = x[..., 0].double()
     mean, std = data.normaliser.x_mean, data.normaliser.x_std
     torch.testing.assert_close(mean[:6:2], pooled.mean().repeat(3))
@@ -83,13 +83,17 @@ def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
     """The trunk alone, fed with the codes, is an ordinary network."""
     theta, x = simulate(64, 2)
     encoding = GroupEncoding("deep_set", 2)
-    run = groups.SetRun(prepare_sets(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1)
-    rows = epoch_rows(run.data.theta, draw_sets(run.full, encoding, generator(2)), BENCHMARK, 3, generator(3))
+    run = groups.GroupRun(
+        prepare_groups(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1
+    )
+    rows = epoch_rows(
+        run.data.theta, draw_groups(run.full, encoding, generator(2)), BENCHMARK, 3, generator(3)
+    )
     loss = run.gradient(rows)
     a = run.network.architecture
     inputs = rows.inputs.tensor_split((2, 2 + a.x_dim), dim=1)
     codes = run.network.x_embedding(inputs[1]).detach()
-    written = Gradient(_trunk_only(run.network), len(rows))
+    written = PerceptronGradient(_trunk_only(run.network), len(rows))
     expected = written(replace(rows, inputs=torch.cat([inputs[0], codes, inputs[2]], dim=1)))
     torch.testing.assert_close(loss, expected)
     trunk = written.flat.numel()
@@ -261,4 +265,4 @@ def test_wrong_settings_are_named():
             theta, x, GroupEncoding("mean", 3), replace(SMALL, drop_context=0.2), BENCHMARK, seed=1
         )
     with pytest.raises(ValueError, match="validation_share"):
-        prepare_sets(theta[:2], x[:2], GroupEncoding("deep_set", 3), 0.2, generator(1))
+        prepare_groups(theta[:2], x[:2], GroupEncoding("deep_set", 3), 0.2, generator(1))

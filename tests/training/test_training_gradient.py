@@ -9,7 +9,7 @@ from problems import generator
 from tallsbi.schedule import BENCHMARK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.training.ema import Average
-from tallsbi.training.gradient import Gradient, flatten
+from tallsbi.training.gradient import PerceptronGradient, flatten
 from tallsbi.training.loss import epoch_rows
 
 widths = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple)
@@ -33,7 +33,7 @@ def test_gradient_equals_autograd(m, d, hidden, f, norm, theta_embedding, x_embe
         f,
         draws,
     )
-    gradient = Gradient(network, rows + spare)
+    gradient = PerceptronGradient(network, rows + spare)
     gradient.flat.fill_(torch.nan)  # every entry must be written
     loss = gradient(batch)
     theta, x, features = batch.inputs.tensor_split((m, m + d), dim=1)
@@ -51,11 +51,11 @@ def test_batches_of_different_sizes_share_the_buffers():
     rows = epoch_rows(
         torch.randn(20, 2, generator=draws).double(), torch.randn(20, 3, generator=draws).double(), BENCHMARK, 3, draws
     )  # fmt: skip
-    gradient, parts = Gradient(network, 12), []
+    gradient, parts = PerceptronGradient(network, 12), []
     for start, stop in ((0, 12), (12, 20)):
         gradient(rows.slice(start, stop))
         parts.append(gradient.flat.clone() * (stop - start))
-    whole = Gradient(network, 20)
+    whole = PerceptronGradient(network, 20)
     whole(rows)
     torch.testing.assert_close(sum(parts) / 20, whole.flat)
 

@@ -8,7 +8,7 @@ from problems import generator
 
 from tallsbi.schedule import BENCHMARK, Schedule
 from tallsbi.scores.network import Architecture, ScoreNetwork
-from tallsbi.training.gradient import Gradient, flatten
+from tallsbi.training.gradient import PerceptronGradient, flatten
 from tallsbi.training.loss import diffuse, epoch_rows, row_losses, rows_at, validation_rows
 
 
@@ -56,7 +56,7 @@ def test_the_loss_by_hand():
     rows = rows_at(theta, x, t, noise, BENCHMARK, 1)
     assert float(row_losses(network, rows).mean()) == pytest.approx(sum(squares) / 4, rel=1e-12)
     flatten(network)
-    assert float(Gradient(network, 2)(rows)) == pytest.approx(sum(squares) / 4, rel=1e-12)
+    assert float(PerceptronGradient(network, 2)(rows)) == pytest.approx(sum(squares) / 4, rel=1e-12)
 
 
 def test_an_epoch_has_every_row_once_with_its_own_observation():

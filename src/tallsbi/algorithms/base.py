@@ -10,13 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 
-from jaxtyping import Float
-from torch import Tensor
-
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
 from tallsbi.scores.base import Score
+from tallsbi.shapes import Observations
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Problem:
 
     score: Score
     prior: DiffusedPrior
-    x: Float[Tensor, "B n d"]
+    x: Observations
 
     @property
     def datasets(self) -> int:

@@ -17,6 +17,7 @@ from tallsbi.compose.gauss import GaussScore
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.ddim import DDIM
+from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class _BlockNoise(Noise):
         super().__init__(noise.generators, noise.dtype)
         self.n = n
 
-    def __call__(self, datasets: int, samples: int, dim: int) -> Float[Tensor, "B S m"]:
+    def __call__(self, datasets: int, samples: int, dim: int) -> States:
         return torch.cat([self._draw(generator, self.n, samples, dim) for generator in self.generators])
 
 

@@ -23,6 +23,7 @@ from tallsbi.compose.loewner import bind_blocks
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.multistep import Multistep
+from tallsbi.shapes import States
 
 _ENTRIES = 4_000_000  # scores held at once
 
@@ -68,7 +69,7 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
         return Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
 
 
-def _whitened(z: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
+def _whitened(z: States) -> States:
     """Draws with sample mean 0 and sample covariance I.
 
     The flow to a Gaussian posterior is affine: started from these, its sample covariance is the posterior's, and

@@ -7,6 +7,7 @@ this is where one goes in and comes out. All B datasets are solved in one call.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,13 +18,14 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.compose.fnpse import FactorisedScore
-from tallsbi.priors.base import DiffusedPrior, Prior
+from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Sampler, Samples
 from tallsbi.scores.context import with_context
 from tallsbi.scores.learned_prior import LearnedPrior
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
+from tallsbi.shapes import Observations, States
 
 
 def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1.0) -> Prior:
@@ -33,8 +35,44 @@ def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1
     return normalised.widened(bounds_factor)
 
 
+class Engine(ABC):
+    """What draws: a trained score with its prior."""
+
+    prior: Prior
+    dtype: torch.dtype
+
+    @abstractmethod
+    def problem(self, x: Observations) -> Problem:
+        """What an algorithm solves, for observations in their own space."""
+
+    @abstractmethod
+    def to_parameter(self, theta: States) -> States:
+        """Draws in the parameter's own space, from those of the diffusion's."""
+
+    def with_true_prior(self) -> Engine:
+        """The same with the prior's own bounds."""
+        return self
+
+    def scaled(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
+        """Observations on the scale on which they are compared with the training's: their own, or logarithms."""
+        return x
+
+    def sample(
+        self,
+        algorithm: Algorithm,
+        x: Observations,
+        samples: int,
+        generators: list[torch.Generator],
+        progress: Progress = iter,
+    ) -> Samples:
+        """Draws in the parameter's own space, float64, on the CPU; `generators`: one, or one per dataset."""
+        engine = self.with_true_prior() if algorithm.true_prior else self
+        run = algorithm.sample(engine.problem(x), samples, Noise(generators, self.dtype), progress)
+        return replace(run, theta=self.to_parameter(run.theta.cpu().double()))
+
+
 @dataclass(frozen=True, eq=False)
-class NetworkEngine:
+class NetworkEngine(Engine):
     """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
 
     `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
@@ -76,33 +114,34 @@ class NetworkEngine:
         theta = runner.run(unconditional, samples, Noise([generator], self.dtype)).theta[0]
         return replace(self, learned_covariance=torch.cov(theta.double().mT))
 
-    def problem(self, x: Float[Tensor, "B n d"]) -> Problem:
-        """What an algorithm solves, for observations in their own space."""
-        place = {"dtype": self.dtype, "device": self.device}
+    def problem(self, x: Observations) -> Problem:
         # A copy: `to` converts a network in place, and this one is not ours.
-        network = copy.deepcopy(self.saved.network).to(**place)
+        network = copy.deepcopy(self.saved.network).to(dtype=self.dtype, device=self.device)
         score = NetworkScore(network, self.saved.schedule)
-        inputs = self.saved.normaliser.x(x.double()).to(**place)
+        inputs = self.saved.normaliser.x(x.double()).to(dtype=self.dtype, device=self.device)
         if self.knows_prior:
             inputs = with_context(inputs)
         if self.learned_covariance is not None:
-            prior: DiffusedPrior = LearnedPrior(
-                score, torch.zeros_like(inputs[:1, :1]), self.learned_covariance
-            )
-        else:
-            prior = normalised_prior(self.prior, self.saved, self.bounds_factor).to(**place)
-        return Problem(score, prior, inputs)
+            empty = torch.zeros_like(inputs[:1, :1])
+            return Problem(score, LearnedPrior(score, empty, self.learned_covariance), inputs)
+        prior = normalised_prior(self.prior, self.saved, self.bounds_factor)
+        return Problem(score, prior.to(dtype=self.dtype, device=self.device), inputs)
 
-    def sample(
-        self,
-        algorithm: Algorithm,
-        x: Float[Tensor, "B n d"],
-        samples: int,
-        generators: list[torch.Generator],
-        progress: Progress = iter,
-    ) -> Samples:
-        """Draws in the parameter's own space, float64, on the CPU; `generators`: one, or one per dataset."""
-        posterior = replace(self, bounds_factor=1.0) if algorithm.true_prior else self
-        run = algorithm.sample(posterior.problem(x), samples, Noise(generators, self.dtype), progress)
-        latent = self.saved.normaliser.latent(run.theta.cpu().double())
-        return replace(run, theta=self.prior.to_parameter(latent))
+    def with_true_prior(self) -> NetworkEngine:
+        return replace(self, bounds_factor=1.0)
+
+    def to_parameter(self, theta: States) -> States:
+        return self.prior.to_parameter(self.saved.normaliser.latent(theta))
+
+    def scaled(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
+        if not self.saved.normaliser.log_x:
+            return x
+        wrong = (x <= 0).nonzero()
+        if len(wrong):
+            *place, coordinate = (int(i) for i in wrong[0])
+            where = " of dataset ".join(str(i) for i in reversed(place))
+            raise ValueError(
+                f"x_obs: observation {where} is {float(x[tuple(wrong[0])]):g} in coordinate {coordinate}, but the "
+                "network was trained with log_x = True: only positive observations have a logarithm."
+            )
+        return x.log()

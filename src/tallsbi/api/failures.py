@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
 from tallsbi.algorithms import base_name
 from tallsbi.api.inputs import METHOD
 from tallsbi.priors.base import Prior
+from tallsbi.shapes import States
 
 _PLAUSIBLE = 8.0  # standard deviations from the mean of a prior without bounds
 
@@ -22,9 +23,7 @@ def advice(method: str) -> str:
     return "train longer or on more simulations, and look at observations far from them"
 
 
-def warn(
-    method: str, theta: Float[Tensor, "B S m"], prior: Prior, lost_definiteness: Int[Tensor, "B"]
-) -> None:
+def warn(method: str, theta: States, prior: Prior, lost_definiteness: Int[Tensor, "B"]) -> None:
     """Says how many draws are lost or implausible, and where the composition was not positive definite."""
     kinds = {
         "not finite": ~theta.isfinite().all(-1),
@@ -49,7 +48,7 @@ def warn(
         )
 
 
-def implausible(prior: Prior, theta: Float[Tensor, "B S m"]) -> Bool[Tensor, "B S"]:
+def implausible(prior: Prior, theta: States) -> Bool[Tensor, "B S"]:
     """Finite draws outside the prior's support, or far beyond the bulk of it where that has no bounds."""
     bounds, finite = prior.reach(_PLAUSIBLE), theta.isfinite().all(-1)
     if bounds is None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import torch
+
 import tallsbi
 from tallsbi.api.engine import NetworkEngine
-from tallsbi.api.inputs import TrainingRange
+from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.description import from_json
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
@@ -19,6 +21,8 @@ from tallsbi.storage.tensors import read_tensors, write_tensors
 
 NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"
+_COVARIANCE = "learned_covariance"
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | None) -> None:
@@ -29,12 +33,17 @@ def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | No
         "format": _FORMAT,
         "version": tallsbi.__version__,
         "prior": posterior.prior.to_json(),
+        "bounds_factor": posterior.bounds_factor,
+        "dtype": str(posterior.dtype).removeprefix("torch."),
         "farthest": None if known is None else known.farthest,
     }
+    tensors = {} if known is None else known.tensors()
+    if posterior.learned_covariance is not None:
+        tensors[_COVARIANCE] = posterior.learned_covariance
     folder.mkdir(parents=True, exist_ok=True)
     write_network(posterior.saved, folder / NETWORK)
     header["network"] = _digest(folder / NETWORK)
-    write_tensors({} if known is None else known.tensors(), header, folder / POSTERIOR)
+    write_tensors(tensors, header, folder / POSTERIOR)
 
 
 def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
@@ -51,11 +60,18 @@ def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
             raise DataError(f"{folder / POSTERIOR} is not in the format {_FORMAT!r}")
         if header["network"] != _digest(folder / NETWORK):
             raise DataError(f"{folder / NETWORK} is damaged or belongs to another posterior")
-        prior = from_json(header["prior"])
+        engine = NetworkEngine(
+            read_network(folder / NETWORK),
+            from_json(header["prior"]),
+            # Files of version 0.1.0 do not have these.
+            bounds_factor=float(header.get("bounds_factor", 1.0)),
+            dtype=_DTYPES[header.get("dtype", "float32")],
+            learned_covariance=tensors.pop(_COVARIANCE, None),
+        )
         known = None
         if header["farthest"] is not None:
             known = TrainingRange.restored(tensors, float(header["farthest"]))
-        return NetworkEngine(read_network(folder / NETWORK), prior), known
+        return engine, known
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error

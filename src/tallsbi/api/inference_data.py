@@ -35,5 +35,5 @@ def inference_data(
     observed = xr.Dataset({"x": (places, x.numpy())}, attrs=labels)
     groups = {"posterior": posterior, "observed_data": observed}
     if hasattr(arviz, "InferenceData"):
-        return arviz.InferenceData(**groups)
+        return arviz.InferenceData(posterior=posterior, observed_data=observed)
     return xr.DataTree.from_dict(groups)

@@ -6,24 +6,25 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.api import failures, files, inputs
+from tallsbi.api import failures, files, inputs, pairs
 from tallsbi.api.diagnosis import FEWEST, Diagnosis, calibration, local_calibration
-from tallsbi.api.engine import NetworkEngine
-from tallsbi.api.inputs import METHOD, TrainingRange
+from tallsbi.api.engine import Engine, NetworkEngine
+from tallsbi.api.inputs import METHOD
 from tallsbi.api.priors import as_prior
-from tallsbi.api.sbi_score import SbiPosterior, unpacked
+from tallsbi.api.sbi_score import SbiEngine, unpacked
+from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
 from tallsbi.random import integer_seed, torch_generator
-from tallsbi.samplers.base import Samples
 from tallsbi.schedule import BENCHMARK
+from tallsbi.shapes import Observations, States
 from tallsbi.training.loop import train
 from tallsbi.training.settings import TrainingSettings
 
@@ -31,22 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ENTRIES = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
-
-
-@runtime_checkable
-class Engine(Protocol):
-    """What draws: a network of ours or of sbi with its prior."""
-
-    prior: Prior
-
-    def sample(
-        self,
-        algorithm: Algorithm,
-        x: Float[Tensor, "B n d"],
-        samples: int,
-        generators: list[torch.Generator],
-        progress: Progress = iter,
-    ) -> Samples: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +86,7 @@ class TallPosterior:
         positive and standardised in log space. `checkpoint_dir`: where an interrupted training is taken up again.
         The same seed gives the same network, also where the simulator draws from torch's or numpy's global stream.
         """
-        own = as_prior(prior)
+        prior = as_prior(prior)
         # All that can be wrong is found before the simulator runs, which may take hours.
         settings = TrainingSettings(
             learning_rate=learning_rate,
@@ -114,10 +99,10 @@ class TallPosterior:
             hidden=inputs.widths(hidden),
             layer_norm=layer_norm,
         )
-        theta, x = inputs.training_pairs(own, source, simulations, seed)
+        theta, x = pairs.training_pairs(prior, source, simulations, seed)
         settings = replace(settings, ema_decay=_decay(len(theta), batch_size))
         trained = train(
-            own.to_latent(theta),
+            prior.to_latent(theta),
             x,
             settings,
             BENCHMARK,
@@ -126,9 +111,8 @@ class TallPosterior:
             checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
             progress=_bar("training") if progress else iter,
         )
-        engine = NetworkEngine(trained.saved("api"), own)
-        known = TrainingRange.of(x.double().log() if log_x else x)
-        return cls(engine, x.shape[1], known, trained.losses)
+        engine = NetworkEngine(trained.saved("api"), prior)
+        return cls(engine, x.shape[1], TrainingRange.of(engine.scaled(x.double())), trained.losses)
 
     @classmethod
     def from_sbi(cls, estimator: Any, prior: Any = None, x: Any = None) -> TallPosterior:
@@ -144,7 +128,7 @@ class TallPosterior:
                 "from_sbi: a network does not know the prior it was trained with; give it as the second argument, or "
                 "give the posterior that NPSE's build_posterior returns."
             )
-        engine = SbiPosterior.of(network, as_prior(prior))
+        engine = SbiEngine.of(network, as_prior(prior))
         known = None
         if x is not None:
             known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x").flatten(0, 1))
@@ -171,7 +155,9 @@ class TallPosterior:
         x = inputs.observations(x_obs, self.x_dim)
         samples = inputs.count(n_samples, "n_samples")
         algorithm = inputs.algorithm(method, settings, clip)
-        self._check_range(x)
+        scaled = self.engine.scaled(x)
+        if self.training_range is not None:
+            self.training_range.warn(scaled)
         theta = self._draw(algorithm, method, x, samples, seed, progress)
         return theta if inputs.as_tensor(x_obs, "x_obs").ndim == 3 else theta[0]
 
@@ -199,15 +185,10 @@ class TallPosterior:
         """
         n = inputs.count(n, "n")
         algorithm = inputs.algorithm(method, settings, clip)
-        theta, x = self._calibration_pairs(source, n, inputs.count(datasets, "datasets"), seed)
-        observed = None
-        if x_obs is not None:
-            observed = inputs.observations(x_obs, self.x_dim)
-            if observed.shape[:2] != (1, n):
-                raise ValueError(
-                    f"x_obs has shape {tuple(observed.shape)}; the local test looks at one dataset of n = {n} "
-                    f"observations, [{n}, {self.x_dim}]."
-                )
+        theta, x = pairs.calibration_pairs(
+            self.prior, self.x_dim, source, n, inputs.count(datasets, "datasets"), seed
+        )
+        observed = None if x_obs is None else inputs.one_dataset(x_obs, n, self.x_dim)
         samples = inputs.count(n_samples, "n_samples")
         drawn = self._draw(algorithm, method, x, samples, seed, progress)
         usable = drawn.isfinite().all(-1).all(-1)
@@ -285,11 +266,11 @@ class TallPosterior:
         self,
         algorithm: Algorithm,
         method: str,
-        x: Float[Tensor, "B n d"],
+        x: Observations,
         samples: int,
         seed: int,
         progress: bool,
-    ) -> Float[Tensor, "B S m"]:
+    ) -> States:
         width = max(samples, getattr(algorithm, "cov_samples", 0))
         size = max(1, _ENTRIES // (width * min(x.shape[1], 100) * self.theta_dim))
         bar = _bar(method) if progress else iter
@@ -301,41 +282,6 @@ class TallPosterior:
         lost = torch.cat([run.health.lost_definiteness for run in runs])
         failures.warn(method, theta, self.prior, lost)
         return theta
-
-    def _check_range(self, x: Float[Tensor, "B n d"]) -> None:
-        if isinstance(self.engine, NetworkEngine) and self.engine.saved.normaliser.log_x:
-            if not bool((x > 0).all()):
-                dataset, observation, coordinate = (int(i) for i in (x <= 0).nonzero()[0])
-                raise ValueError(
-                    f"x_obs: observation {observation} of dataset {dataset} is "
-                    f"{float(x[dataset, observation, coordinate]):g} in coordinate {coordinate}, but the network was "
-                    "trained with log_x = True: only positive observations have a logarithm."
-                )
-            x = x.log()
-        if self.training_range is not None:
-            self.training_range.warn(x)
-
-    def _calibration_pairs(
-        self, source: Any, n: int, datasets: int, seed: int
-    ) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n d"]]:
-        if callable(source):
-            theta = self.prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
-            repeated = theta.repeat_interleave(n, 0)
-            x = inputs.simulate(source, repeated, integer_seed(seed, "api", "calibration", "simulator"))
-            return theta.double(), inputs.observations(x.unflatten(0, (datasets, n)), self.x_dim, "x")
-        if not isinstance(source, (tuple, list)) or len(source) != 2:
-            raise TypeError(
-                f"the first argument is {type(source).__name__}: give the simulator, or a pair (theta [N, m], "
-                "x [N, n, d])."
-            )
-        theta, x = inputs.as_tensor(source[0], "theta").double(), source[1]
-        x = inputs.observations(x, self.x_dim, "x")
-        if theta.ndim != 2 or theta.shape != (len(x), self.theta_dim) or x.shape[1] != n:
-            raise ValueError(
-                f"theta has shape {tuple(theta.shape)} and x {tuple(x.shape)}; for n = {n} give "
-                f"theta [N, {self.theta_dim}] and x [N, {n}, {self.x_dim}]."
-            )
-        return theta, x
 
 
 def _decay(rows: int, batch_size: int) -> float:

@@ -26,13 +26,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tallsbi.algorithms.base import Algorithm, Problem
-from tallsbi.api.inputs import AnotherPrior
+from tallsbi.algorithms.base import Problem
+from tallsbi.api.engine import Engine
+from tallsbi.api.pairs import AnotherPrior
 from tallsbi.priors.base import Prior
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Samples
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.shapes import Observations, Scores, States
 
 _PAIRS = 30_000  # samples times observations evaluated at once
 _SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
@@ -64,7 +64,7 @@ class SbiScore(Score):
             self.spread = estimator.std_0.reshape(-1).expand(self.dim).clone()
 
     @torch.no_grad()
-    def bind(self, x: Float[Tensor, "B n d"]) -> BoundSbiScore:
+    def bind(self, x: Observations) -> BoundSbiScore:
         embedded = self.embedding(x.flatten(0, 1)).unflatten(0, x.shape[:2])
         return BoundSbiScore(self, embedded)
 
@@ -74,7 +74,7 @@ class BoundSbiScore(BoundScore):
         self.score, self.embedded = score, embedded
         self.n, self.schedule = embedded.shape[1], score.schedule
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, t: float) -> Scores:
         tau, mu, scale = self.score.process.at(t)
         time = theta.new_tensor(tau)
         size = max(1, _PAIRS // (theta.shape[0] * self.n))
@@ -183,7 +183,7 @@ def unpacked(estimator: Any) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class SbiPosterior:
+class SbiEngine(Engine):
     """An sbi network with its prior; `latent` is the prior of (theta - shift) / scale."""
 
     score: SbiScore
@@ -192,7 +192,7 @@ class SbiPosterior:
     dtype: torch.dtype = torch.float32
 
     @classmethod
-    def of(cls, estimator: Any, prior: Prior) -> SbiPosterior:
+    def of(cls, estimator: Any, prior: Prior) -> SbiEngine:
         score = SbiScore(estimator)
         if prior.transformed:
             raise ValueError(
@@ -221,16 +221,8 @@ class SbiPosterior:
     def x_dim(self) -> int:
         return self.score.x_dim
 
-    def sample(
-        self,
-        algorithm: Algorithm,
-        x: Float[Tensor, "B n d"],
-        samples: int,
-        generators: list[torch.Generator],
-        progress: Progress = iter,
-    ) -> Samples:
-        """Draws in the parameter's own space, float64."""
-        problem = Problem(self.score, self.latent.to(dtype=self.dtype), x.to(self.dtype))
-        run = algorithm.sample(problem, samples, Noise(generators, self.dtype), progress)
-        theta = run.theta.double() * self.score.scale.double() + self.score.shift.double()
-        return Samples(theta, run.health)
+    def problem(self, x: Observations) -> Problem:
+        return Problem(self.score, self.latent.to(dtype=self.dtype), x.to(self.dtype))
+
+    def to_parameter(self, theta: States) -> States:
+        return theta * self.score.scale.double() + self.score.shift.double()

@@ -21,6 +21,7 @@ from torch import Tensor
 from tallsbi.linalg.batched import inverse
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
+from tallsbi.shapes import Precisions, States
 
 
 class EventCount:
@@ -52,7 +53,7 @@ class TallScore(ABC):
         self.lost_definiteness = EventCount(datasets)
 
     @abstractmethod
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]: ...
+    def __call__(self, theta: States, t: float) -> States: ...
 
 
 class WeightedScore(TallScore):
@@ -70,7 +71,7 @@ class WeightedScore(TallScore):
             raise ValueError(f"switch_over={switch_over}: a level of sqrt(alpha), between 0 and 1.")
         self.switch_over = switch_over
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def __call__(self, theta: States, t: float) -> States:
         if self.n == 1:
             return self.single(theta, t)[:, :, 0]
         if not self.prior.constant_precision and self.schedule.sqrt_alpha(t) <= self.switch_over:
@@ -79,16 +80,16 @@ class WeightedScore(TallScore):
         return self._weighted(theta, t)
 
     @abstractmethod
-    def _weighted(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]: ...
+    def _weighted(self, theta: States, t: float) -> States: ...
 
     def _solve(
         self,
-        theta: Float[Tensor, "B S m"],
+        theta: States,
         t: float,
-        score_sum: Float[Tensor, "B S m"],
+        score_sum: States,
         excess_sum: Float[Tensor, "B #S m m"],
-        weighted_sum: Float[Tensor, "B S m"],
-    ) -> Float[Tensor, "B S m"]:
+        weighted_sum: States,
+    ) -> States:
         """The tall score from sum_j s_j, sum_j E_j and sum_j E_j s_j."""
         ratio = self.schedule.alpha(t) / self.schedule.sigma2(t)
         prior_score, prior_excess = self.prior.score_and_excess(theta, t, self.schedule)
@@ -101,7 +102,7 @@ class WeightedScore(TallScore):
         return _apply(inverses, right)
 
 
-def _apply(matrices: Float[Tensor, "#B #S m m"], vectors: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
+def _apply(matrices: Precisions, vectors: States) -> States:
     """Matrix times vector, sample by sample; a matrix all samples share makes it one product."""
     if matrices.shape[1] == 1:
         return vectors @ matrices[:, 0].mT

@@ -8,24 +8,20 @@ score of any forward diffusion, which is why Langevin steps go with it.
 
 from __future__ import annotations
 
-from jaxtyping import Float
-from torch import Tensor
-
 from tallsbi.compose.base import TallScore
+from tallsbi.shapes import States
 
 
 class FactorisedScore(TallScore):
     """Sum of the single scores with the prior counted once."""
 
-    def parts(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "B S m"]]:
+    def parts(self, theta: States, t: float) -> tuple[States, States]:
         """The sum of the single scores, and (1 - n) times the prior score."""
         total = self.single.total(theta, t)
         if self.n == 1:
             return total, total.new_zeros(()).expand_as(total)
         return total, (1 - self.n) * self.prior.diffused_score(theta, t, self.schedule)
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def __call__(self, theta: States, t: float) -> States:
         total, prior = self.parts(theta, t)
         return total + prior

@@ -14,6 +14,7 @@ from torch import Tensor
 from tallsbi.compose.base import WeightedScore
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
+from tallsbi.shapes import States
 
 
 class GaussScore(WeightedScore):
@@ -33,7 +34,7 @@ class GaussScore(WeightedScore):
         # Stacked so that sum_j E_j s_j is one matrix product over (observation, coordinate).
         self._stacked = excess.mT.flatten(1, 2).to(dtype)
 
-    def _weighted(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def _weighted(self, theta: States, t: float) -> States:
         scores = self.single(theta, t)
         weighted_sum = scores.flatten(2) @ self._stacked
         return self._solve(theta, t, scores.sum(2), self._excess_sum, weighted_sum)

@@ -24,6 +24,7 @@ from tallsbi.compose.base import TallScore
 from tallsbi.compose.loewner import gains
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
+from tallsbi.shapes import States
 
 
 class GaussPDScore(TallScore):
@@ -56,7 +57,7 @@ class GaussPDScore(TallScore):
         sizes = [block.n for block in blocks]
         self._stacked = [part.flatten(1, 2).to(dtype) for part in (gain + prior_excess).split(sizes, 1)]
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def __call__(self, theta: States, t: float) -> States:
         ratio = self.schedule.alpha(t) / self.schedule.sigma2(t)
         prior_score = self.prior.diffused_score(theta, t, self.schedule)
         weighted = torch.zeros_like(theta)

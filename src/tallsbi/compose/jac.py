@@ -8,11 +8,10 @@ regularisation, and no gradient through P_j, as in the paper.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tallsbi.compose.base import WeightedScore
 from tallsbi.linalg.batched import excess_sums
+from tallsbi.shapes import States
 
 _CHUNK = 400_000  # Jacobian entries held at once
 
@@ -20,7 +19,7 @@ _CHUNK = 400_000  # Jacobian entries held at once
 class JacScore(WeightedScore):
     """Precision-weighted composition with Jacobian covariances."""
 
-    def _weighted(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def _weighted(self, theta: States, t: float) -> States:
         B, S, m = theta.shape
         ratio, sigma2 = self.schedule.alpha(t) / self.schedule.sigma2(t), self.schedule.sigma2(t)
         score_sum, weighted_sum = torch.empty_like(theta), torch.empty_like(theta)

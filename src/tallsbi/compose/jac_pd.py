@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.loewner import gains
 from tallsbi.linalg.batched import inverse
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
+from tallsbi.shapes import States
 
 _CHUNK = 400_000  # Jacobian entries held at once
 
@@ -40,7 +39,7 @@ class JacPDScore(TallScore):
         self.blocks, self.n, self.narrowest = blocks, sum(block.n for block in blocks), narrowest
         self._sharpest = 1 / torch.linalg.eigvalsh(prior.covariance())[:, 0]
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def __call__(self, theta: States, t: float) -> States:
         if self.n == 1:
             return self.blocks[0](theta, t)[:, :, 0]
         B, S, m = theta.shape

@@ -21,6 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.shapes import Observations
 
 
 def gains(
@@ -48,6 +49,6 @@ def gains(
     return torch.where(finite, half @ half.mT, torch.nan)
 
 
-def bind_blocks(score: Score, x: Float[Tensor, "B n d"], size: int) -> list[BoundScore]:
+def bind_blocks(score: Score, x: Observations, size: int) -> list[BoundScore]:
     """The observations in blocks of at most `size`: memory is then bounded in n."""
     return [score.bind(part) for part in x.split(size, 1)]

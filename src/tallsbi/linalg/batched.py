@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from tallsbi.shapes import Jacobians, Scores, States
+
 _FEW = 64  # below this, LAPACK's overhead is smaller than that of loading the compiled kernel
 _PIVOT_RATIO = {torch.float32: 1e-4, torch.float64: 1e-9}
 
@@ -58,8 +60,8 @@ def _positive_pivots(matrices: Float[Tensor, "*batch m m"]) -> Bool[Tensor, "*ba
 
 
 def excess_sums(
-    scores: Float[Tensor, "B S n m"], jacobians: Float[Tensor, "B S n m m"], sigma2: float
-) -> tuple[Float[Tensor, "B S m m"], Float[Tensor, "B S m"]]:
+    scores: Scores, jacobians: Jacobians, sigma2: float
+) -> tuple[Float[Tensor, "B S m m"], States]:
     """Sums over the observations of E_j = (I + sigma2 J_j)^-1 - I and of E_j s_j."""
     B, S, n, m = scores.shape
     if jacobians.device.type != "cpu":

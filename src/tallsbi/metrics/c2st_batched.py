@@ -106,7 +106,8 @@ def fit(
         for orders in _row_orders(rows, stream):
             train(x, y, orders, batch, units, params, *moments, best, stalled, epochs, done, max_epochs)
             if done.all():
-                return Classifiers(params, epochs, best)
+                break
+    return Classifiers(params, epochs, best)
 
 
 def _initial_parameters(m: int, units: int, stream: np.random.RandomState) -> Float32[np.ndarray, "P"]:

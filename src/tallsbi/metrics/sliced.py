@@ -50,4 +50,5 @@ def baseline(
         order = rng.permutation(len(reference))
         first, second = reference[order[:size]], reference[order[size : 2 * size]]
         distances.append(sliced_wasserstein(first, second, projections, int(rng.integers(2**31))))
-    return tuple(float(value) for value in np.mean(distances, axis=0))
+    sliced, largest = np.mean(distances, axis=0)
+    return float(sliced), float(largest)

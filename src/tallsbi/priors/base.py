@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import Precisions, States
 
 Bounds = tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]]
 
@@ -36,9 +37,7 @@ class DiffusedPrior(ABC):
     """True where the precision of the backward kernel is the same for every theta_t."""
 
     @abstractmethod
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         """Diffused score, and excess precision of the backward kernel.
 
         The backward kernel q(theta_0 | theta_t) has precision (alpha / sigma^2) I + excess: the first term
@@ -51,15 +50,11 @@ class DiffusedPrior(ABC):
     def covariance(self) -> Float[Tensor, "#B m m"]:
         """Covariance of theta_0, in float64."""
 
-    def diffused_score(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> Float[Tensor, "B S m"]:
+    def diffused_score(self, theta: States, t: float, schedule: Schedule) -> States:
         """Gradient of the log density of theta_t."""
         return self.score_and_excess(theta, t, schedule)[0]
 
-    def backward_precision(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> Float[Tensor, "#B #S m m"]:
+    def backward_precision(self, theta: States, t: float, schedule: Schedule) -> Precisions:
         """Inverse covariance of q(theta_0 | theta_t); broadcasts over B and S."""
         excess = self.score_and_excess(theta, t, schedule)[1]
         eye = torch.eye(self.dim, dtype=excess.dtype, device=excess.device)

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from tallsbi.priors.base import Bounds, Prior, StandardMap, described
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import Precisions, States
 
 
 class Gaussian(Prior):
@@ -59,9 +60,7 @@ class Gaussian(Prior):
         flat = -0.5 * (white.square().sum(-1) + self.dim * math.log(2 * math.pi)) - log_det
         return flat.reshape(theta.shape[:-1])
 
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         scaled = self._eigenvalues * schedule.alpha(t) + schedule.sigma2(t)
         precision = (self._eigenvectors / scaled[:, None, :]) @ self._eigenvectors.mT
         score = (schedule.sqrt_alpha(t) * self.mean[:, None, :] - theta) @ precision

@@ -9,6 +9,7 @@ from torch import Tensor
 from tallsbi.priors.base import Bounds, Prior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import Precisions, States
 
 
 class LatentGaussian(Prior):
@@ -18,9 +19,7 @@ class LatentGaussian(Prior):
     transformed = True
     latent: Gaussian
 
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         return self.latent.score_and_excess(theta, t, schedule)
 
     def covariance(self) -> Float[Tensor, "#B m m"]:

@@ -20,6 +20,7 @@ from tallsbi.priors.base import UnsupportedPrior, described
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.latent_gaussian import LatentGaussian
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import Precisions, States
 
 COORDINATES: Mapping[str, tuple[str, ...]] = {
     "Cauchy": ("loc", "scale"),
@@ -51,16 +52,14 @@ class Marginals(LatentGaussian):
     def log_prob(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
         columns = []
         for column, coordinate in zip(theta.unbind(-1), self.coordinates, strict=True):
-            inside = coordinate.support.check(column)
+            inside = coordinate.support.check(column)  # type: ignore[union-attr]
             median = coordinate.icdf(torch.tensor(0.5, dtype=torch.float64)).to(column)
             # One rounding inwards: some densities are zero on an edge that rounding can reach.
             density = coordinate.log_prob(torch.where(inside, torch.nextafter(column, median), median))
             columns.append(torch.where(inside, density, -torch.inf))
         return torch.stack(columns, -1).sum(-1)
 
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         return self.latent.to(dtype=theta.dtype, device=theta.device).score_and_excess(theta, t, schedule)
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Marginals:

@@ -17,6 +17,7 @@ from torch import Tensor
 from tallsbi.priors.base import Prior, StandardMap, described
 from tallsbi.priors.truncated import truncated_normal_moments
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import Precisions, States
 
 
 class Uniform(Prior):
@@ -40,18 +41,14 @@ class Uniform(Prior):
         level = -(self.high - self.low).log().sum()
         return torch.where(inside, level, torch.full_like(level, -torch.inf))
 
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         _, mean, variance = self._moments(theta, t, schedule)
         score = (mean / schedule.sigma(t)).to(theta.dtype)
         # Truncation can only shrink the variance: the excess is never negative.
         excess = (schedule.alpha(t) / schedule.sigma2(t)) * ((1 - variance) / variance).clamp_min(0)
         return score, torch.diag_embed(excess.to(theta.dtype))
 
-    def diffused_log_prob(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> Float[Tensor, "B S"]:
+    def diffused_log_prob(self, theta: States, t: float, schedule: Schedule) -> Float[Tensor, "B S"]:
         """Log density of theta_t."""
         log_z, _, _ = self._moments(theta, t, schedule)
         log_volume = (self.high - self.low).double().log().sum()

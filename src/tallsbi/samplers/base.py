@@ -19,6 +19,7 @@ from torch import Tensor
 from tallsbi.compose.base import EventCount, TallScore
 from tallsbi.progress import Progress
 from tallsbi.schedule import Schedule, time_grid
+from tallsbi.shapes import States
 
 Stepper = Callable[[Tensor, float, float], Tensor]
 
@@ -36,7 +37,7 @@ class Noise:
         self.generators, self.dtype = generators, dtype
         self.device = generators[0].device
 
-    def __call__(self, datasets: int, samples: int, dim: int) -> Float[Tensor, "B S m"]:
+    def __call__(self, datasets: int, samples: int, dim: int) -> States:
         if len(self.generators) == 1:
             return self._draw(self.generators[0], datasets, samples, dim)
         if len(self.generators) != datasets:
@@ -63,7 +64,7 @@ class Health:
 class Samples:
     """Draws of B tall posteriors and the health of the run."""
 
-    theta: Float[Tensor, "B S m"]
+    theta: States
     health: Health
 
 
@@ -75,9 +76,7 @@ class Sampler(ABC):
     clip: float | None = None
 
     @abstractmethod
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         """Move the samples from time t to time s < t."""
 
     @property
@@ -96,9 +95,7 @@ class Sampler(ABC):
     def run(self, tall: TallScore, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         return self.run_from(noise(tall.datasets, samples, tall.dim), tall, noise, progress)
 
-    def run_from(
-        self, start: Float[Tensor, "B S m"], tall: TallScore, noise: Noise, progress: Progress = iter
-    ) -> Samples:
+    def run_from(self, start: States, tall: TallScore, noise: Noise, progress: Progress = iter) -> Samples:
         """From given states at t = 1."""
         theta, step = start, self.stepper(tall, noise)
         nonfinite = EventCount(tall.datasets)

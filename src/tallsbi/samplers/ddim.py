@@ -15,11 +15,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxtyping import Float
-from torch import Tensor
-
 from tallsbi.compose.base import TallScore
 from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.schedule import Schedule
+from tallsbi.shapes import States
 
 PAPER_ETA: Mapping[int, float] = {50: 0.2, 150: 0.5, 400: 0.8, 1000: 1.0}
 
@@ -35,16 +34,14 @@ class DDIM(Sampler):
 
     eta: float
 
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         score = tall(theta, t)
         keep, push, sd = ddim_coefficients(tall.schedule, t, s, self.eta)
         theta = (keep * theta).add_(score, alpha=push)
         return theta.add_(noise(*theta.shape), alpha=sd) if sd > 0 else theta
 
 
-def ddim_coefficients(schedule, t: float, s: float, eta: float) -> tuple[float, float, float]:
+def ddim_coefficients(schedule: Schedule, t: float, s: float, eta: float) -> tuple[float, float, float]:
     """(keep, push, sd) of theta_s = keep theta + push score + sd z."""
     u_t, u_s = schedule.upsilon(t), schedule.upsilon(s)
     sd = eta * math.sqrt(u_s / u_t * schedule.one_step_noise(t, s))

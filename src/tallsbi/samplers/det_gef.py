@@ -14,19 +14,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jaxtyping import Float
-from torch import Tensor
-
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
 class DetGef(Sampler):
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         if not isinstance(tall, FactorisedScore):
             raise TypeError(
                 f"DET_GEF moves along the plain sum of scores; it was given a {type(tall).__name__}."

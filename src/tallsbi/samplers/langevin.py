@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jaxtyping import Float
-from torch import Tensor
-
 from tallsbi.compose.base import TallScore
 from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +26,7 @@ class Langevin(Sampler):
     def evaluations(self) -> int:
         return self.steps * self.inner_steps
 
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         root_gamma = math.exp(0.5 * tall.schedule.log_ratio(t, s))
         delta = self.tau * tall.schedule.one_step_noise(t, s) / root_gamma
         for _ in range(self.inner_steps):

@@ -34,13 +34,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
 from tallsbi.samplers.base import Noise, Sampler, Stepper
 from tallsbi.samplers.grids import power_grid
 from tallsbi.schedule import Schedule
+from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +62,13 @@ class Multistep(Sampler):
     def grid(self, schedule: Schedule) -> list[float]:
         return power_grid(self.steps, self.last_time, self.power)
 
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         """A step without a past, of first order."""
         return self.stepper(tall, noise)(theta, t, s)
 
     def stepper(self, tall: TallScore, noise: Noise) -> Stepper:
-        schedule, past, project = tall.schedule, [], _projection(tall, self.deviations)
+        schedule, project = tall.schedule, _projection(tall, self.deviations)
+        past: list[tuple[Tensor, float]] = []
 
         def step(theta: Tensor, t: float, s: float) -> Tensor:
             estimate = project(denoised(tall, theta, t))
@@ -90,7 +89,7 @@ class Multistep(Sampler):
         return step
 
 
-def denoised(tall: TallScore, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+def denoised(tall: TallScore, theta: States, t: float) -> States:
     """E[theta_0 | theta_t] by Tweedie's formula."""
     schedule = tall.schedule
     return theta.add(tall(theta, t), alpha=schedule.sigma2(t)).div_(schedule.sqrt_alpha(t))
@@ -108,7 +107,7 @@ def _projection(tall: TallScore, deviations: float) -> Callable[[Tensor], Tensor
         return lambda estimate: estimate
     low, high = bounds
 
-    def project(estimate: Float[Tensor, "B S m"]) -> Float[Tensor, "B S m"]:
+    def project(estimate: States) -> States:
         # A few roundings inside: a draw on the edge must still be inside after it is scaled back.
         margin = 4 * torch.finfo(estimate.dtype).eps * torch.maximum(low.abs(), high.abs())
         return estimate.clamp((low + margin).to(estimate), (high - margin).to(estimate))

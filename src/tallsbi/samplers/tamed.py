@@ -10,11 +10,10 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from tallsbi.compose.base import TallScore
 from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +25,7 @@ class TamedLangevin(Sampler):
     def evaluations(self) -> int:
         return self.steps * self.inner_steps
 
-    def step(
-        self, tall: TallScore, theta: Float[Tensor, "B S m"], t: float, s: float, noise: Noise
-    ) -> Float[Tensor, "B S m"]:
+    def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         size = self.ratio * tall.schedule.sqrt_alpha(s) * tall.schedule.sigma2(s)
         for _ in range(self.inner_steps):
             drift = tall(theta, s)

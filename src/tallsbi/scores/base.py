@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+
+from tallsbi.shapes import Jacobians, Observations, Scores, States
 
 if TYPE_CHECKING:
     from tallsbi.schedule import Schedule
@@ -25,21 +25,19 @@ class BoundScore(ABC):
     schedule: Schedule
 
     @abstractmethod
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]: ...
+    def __call__(self, theta: States, t: float) -> Scores: ...
 
-    def total(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def total(self, theta: States, t: float) -> States:
         """Sum of the scores over the observations; overridden where the sum is cheaper than its terms."""
         return self(theta, t).sum(2)
 
-    def with_jacobian(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+    def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         """Scores and Jacobians d score_i / d theta_k; by forward-mode differentiation unless overridden."""
         columns = []
         for k in range(theta.shape[-1]):
             direction = torch.zeros_like(theta)
             direction[..., k] = 1
-            scores, column = torch.func.jvp(lambda th: self(th, t), (theta,), (direction,))
+            scores, column, *_ = torch.func.jvp(lambda th: self(th, t), (theta,), (direction,))
             columns.append(column)
         return scores, torch.stack(columns, dim=-1)
 
@@ -51,13 +49,11 @@ class Score(ABC):
     schedule: Schedule
 
     @abstractmethod
-    def bind(self, x: Float[Tensor, "B n d"]) -> BoundScore: ...
+    def bind(self, x: Observations) -> BoundScore: ...
 
     def repeat(self, n: int) -> Score:
         """The score with every dataset n times over; the same object where nothing depends on the dataset."""
         return self
 
-    def __call__(
-        self, theta: Float[Tensor, "B S m"], x: Float[Tensor, "B n d"], t: float
-    ) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, x: Observations, t: float) -> Scores:
         return self.bind(x)(theta, t)

@@ -13,6 +13,7 @@ from torch import Tensor
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.shapes import Jacobians, Scores, States
 
 
 class GaussianScore(Score):
@@ -52,19 +53,17 @@ class BoundGaussianScore(BoundScore):
         full = (self._eigenvectors / scaled[:, None, :]) @ self._eigenvectors.mT
         return full.to(self.means.dtype)
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, t: float) -> Scores:
         precision = self.precision(t)
         at_means = (self.schedule.sqrt_alpha(t) * self.means) @ precision
         return at_means[:, None, :, :] - (theta @ precision)[:, :, None, :]
 
-    def total(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def total(self, theta: States, t: float) -> States:
         precision = self.precision(t)
         at_means = (self.schedule.sqrt_alpha(t) * self.means.sum(1, keepdim=True)) @ precision
         return at_means - self.n * (theta @ precision)
 
-    def with_jacobian(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+    def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         scores = self(theta, t)
         m = theta.shape[-1]
         return scores, -self.precision(t)[:, None, None].expand(*scores.shape[:3], m, m)

@@ -22,6 +22,7 @@ from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network import MLP, Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork, build_network, read_network
 from tallsbi.storage import files
+from tallsbi.storage.plain import from_json
 
 MEMBER_ENCODER = (64, 64, 32)  # widths of phi, its output last
 
@@ -83,7 +84,7 @@ class GroupNetwork(ScoreNetwork):
 def _build(architecture: Mapping[str, Any]) -> ScoreNetwork:
     if "n_max" not in architecture:
         return build_network(architecture)
-    return GroupNetwork(GroupArchitecture.from_json(architecture))
+    return GroupNetwork(from_json(GroupArchitecture, architecture, "architecture"))
 
 
 def read_group_network(path: str | Path) -> tuple[SavedNetwork, GroupEncoding]:

@@ -26,6 +26,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from tallsbi.shapes import Observations
+
 ENCODERS = ("mean", "deep_set")
 
 
@@ -64,7 +66,7 @@ class GroupEncoding:
         content = values.sum(-2) / sizes[..., None] if self.kind == "mean" else values.flatten(-2)
         return torch.cat([content, F.one_hot(sizes - 1, self.n_max).to(x.dtype)], dim=-1)
 
-    def blocks(self, x: Float[Tensor, "B n d"]) -> Float[Tensor, "B k w"]:
+    def blocks(self, x: Observations) -> Float[Tensor, "B k w"]:
         """The rows of the k = ceil(n / n_max) consecutive blocks of each dataset's n observations."""
         B, n, d = x.shape
         sizes = block_sizes(n, self.n_max).to(x.device)

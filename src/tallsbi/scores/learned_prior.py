@@ -14,6 +14,7 @@ from torch import Tensor
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import Score
+from tallsbi.shapes import Precisions, States
 
 
 class LearnedPrior(DiffusedPrior):
@@ -26,9 +27,7 @@ class LearnedPrior(DiffusedPrior):
         self._covariance = covariance.double()[None]
         self.excess = torch.linalg.inv(covariance.double()).to(empty.dtype)[None, None]
 
-    def score_and_excess(
-        self, theta: Float[Tensor, "B S m"], t: float, schedule: Schedule
-    ) -> tuple[Float[Tensor, "B S m"], Float[Tensor, "#B #S m m"]]:
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         # All samples of all datasets are samples of one dataset here: they share the context.
         flat = theta.reshape(1, -1, self.dim)
         return self.score(flat, self.empty, t)[:, :, 0].reshape(theta.shape), self.excess

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.shapes import Jacobians, Scores, States
 
 
 class MixtureScore(Score):
@@ -66,7 +67,7 @@ class BoundMixtureScore(BoundScore):
         log_density = cross.add_(constant[:, None]).sub_(own[..., None], alpha=0.5)
         return torch.softmax(log_density, dim=2), pull, precision
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, t: float) -> Scores:
         responsibility, pull, precision = self._responsibilities(theta, t)
         score = theta.new_zeros(*responsibility.shape[:2], self.n, theta.shape[-1])
         for k in range(len(precision)):
@@ -74,19 +75,18 @@ class BoundMixtureScore(BoundScore):
             score.addcmul_(responsibility[:, :, k, :, None], component)
         return score
 
-    def total(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def total(self, theta: States, t: float) -> States:
         responsibility, pull, precision = self._responsibilities(theta, t)
         pulled = responsibility.flatten(2) @ pull.flatten(1, 2)
         return pulled - theta * (responsibility.sum(-1) @ precision)
 
-    def with_jacobian(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+    def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         """The Jacobian is the covariance of the component scores, less the mean precision."""
         responsibility, pull, precision = self._responsibilities(theta, t)
         components = [pull[:, None, k] - (precision[k] * theta)[:, :, None] for k in range(len(precision))]
         weights = responsibility[..., None].unbind(2)
-        score = sum(weight * component for weight, component in zip(weights, components, strict=True))
+        terms = [weight * component for weight, component in zip(weights, components, strict=True)]
+        score = sum(terms[1:], terms[0])
         m = theta.shape[-1]
         jacobian = theta.new_zeros(*score.shape, m)
         for k, low in enumerate(components):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from tallsbi.storage.plain import from_json, to_json
 
 LAYER_NORM_EPS = 1e-5
 
@@ -51,17 +53,16 @@ class Architecture:
         x = self.x_embedding[-1] if self.x_embedding else self.x_dim
         return theta, x, 2 * self.frequencies
 
+    def split(self, rows: Float[Tensor, "N k"]) -> tuple[Tensor, ...]:
+        """The theta, x and t parts of the network's inputs, side by side in a row."""
+        return rows.tensor_split((self.theta_dim, self.theta_dim + self.x_dim), dim=1)
+
     def to_json(self) -> dict[str, Any]:
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        return to_json(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Architecture:
-        known = {field.name for field in fields(cls)}
-        if set(values) - known:
-            raise ValueError(
-                f"Architecture: unknown {', '.join(sorted(set(values) - known))}; known: {', '.join(sorted(known))}."
-            )
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+        return from_json(cls, values, "architecture")
 
 
 def time_features(t: Float[Tensor, "*b"], frequencies: int) -> Float[Tensor, "*b f2"]:
@@ -86,6 +87,10 @@ class MLP(nn.Module):
                 nn.init.uniform_(parameter, -bound, bound, generator=generator)
             layers.append(layer)
         self.layers = nn.ModuleList(layers)
+
+    @property
+    def linear(self) -> list[nn.Linear]:
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
     def forward(self, h: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         for layer in self.layers[:-1]:

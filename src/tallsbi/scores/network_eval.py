@@ -27,6 +27,7 @@ from torch.nn import functional as F
 from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.network import LAYER_NORM_EPS, MLP, ScoreNetwork, time_features
+from tallsbi.shapes import Jacobians, Observations, Scores, States
 
 _ROWS = 600  # on a CPU: two buffers of 600 x 256 floats fill an L2 cache
 _ROWS_ELSEWHERE = 2**16  # an accelerator wants large products
@@ -48,7 +49,7 @@ class _Trunk:
     @classmethod
     def of(cls, mlp: MLP, parts: tuple[int, int, int]) -> _Trunk:
         weights = [
-            (layer.weight.detach().mT.contiguous(), layer.bias.detach().clone()) for layer in mlp.layers
+            (layer.weight.detach().mT.contiguous(), layer.bias.detach().clone()) for layer in mlp.linear
         ]
         (first, bias), *middle, (w_out, bias_out) = weights
         w_theta, w_x, w_time = first.split(parts)
@@ -69,7 +70,7 @@ class NetworkScore(Score):
         self._trunk = _Trunk.of(network.trunk, network.architecture.parts)
 
     @torch.no_grad()
-    def bind(self, x: Float[Tensor, "B n d"]) -> BoundNetworkScore:
+    def bind(self, x: Observations) -> BoundNetworkScore:
         from_x = self.network.x_embedding(x) @ self._trunk.w_x + self._trunk.bias
         return BoundNetworkScore(self.network, self._trunk, from_x, self.schedule)
 
@@ -82,7 +83,7 @@ class BoundNetworkScore(BoundScore):
         self._network, self._trunk, self._from_x = network, trunk, from_x
 
     @torch.no_grad()
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, t: float) -> Scores:
         scores = theta.new_empty(*theta.shape[:2], self.n, theta.shape[2])
         w_out, bias_out = self._output(t)
         for bs, ss, hidden in self._hidden(theta, t):
@@ -90,7 +91,7 @@ class BoundNetworkScore(BoundScore):
         return scores
 
     @torch.no_grad()
-    def total(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def total(self, theta: States, t: float) -> States:
         total = torch.empty_like(theta, memory_format=torch.contiguous_format)
         w_out, bias_out = self._output(t)
         for bs, ss, hidden in self._hidden(theta, t):
@@ -100,9 +101,7 @@ class BoundNetworkScore(BoundScore):
         return total
 
     @torch.no_grad()
-    def with_jacobian(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+    def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         B, S, m = theta.shape
         scores, jacobian = theta.new_empty(B, S, self.n, m), theta.new_empty(B, S, self.n, m, m)
         trunk, from_time = self._trunk, self._from_time(theta, t)
@@ -179,7 +178,7 @@ class BoundNetworkScore(BoundScore):
         for k in range(theta.shape[-1]):
             direction = torch.zeros_like(theta)
             direction[..., k] = 1
-            _, column = torch.func.jvp(self._network.theta_embedding, (theta,), (direction,))
+            _, column, *_ = torch.func.jvp(self._network.theta_embedding, (theta,), (direction,))
             columns.append(column @ w_theta)
         return torch.stack(columns)
 
@@ -195,7 +194,7 @@ class _Buffers:
     A block spans all samples or lies within one dataset, so that it is contiguous in any [B, S, ...] result.
     """
 
-    def __init__(self, theta: Float[Tensor, "B S m"], n: int, width: int, copies: int = 1) -> None:
+    def __init__(self, theta: States, n: int, width: int, copies: int = 1) -> None:
         self.B, self.S, _ = theta.shape
         self.n, self.copies = n, copies
         rows = _ROWS if theta.device.type == "cpu" else _ROWS_ELSEWHERE

@@ -23,6 +23,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.scores.base import BoundScore, Score
+from tallsbi.shapes import Jacobians, Observations, Scores, States
 
 _CHUNK = 120_000  # hidden activations evaluated at once: about half of an L2 cache in float32
 
@@ -78,7 +79,7 @@ class PerturbedScore(Score):
         self.exact, self.perturbation, self.eps = exact, perturbation, eps
         self.dim, self.schedule = exact.dim, exact.schedule
 
-    def bind(self, x: Float[Tensor, "B n d"]) -> BoundPerturbedScore:
+    def bind(self, x: Observations) -> BoundPerturbedScore:
         return BoundPerturbedScore(self.exact.bind(x), self.perturbation, self.eps, x)
 
     def repeat(self, n: int) -> PerturbedScore:
@@ -86,7 +87,7 @@ class PerturbedScore(Score):
 
 
 class BoundPerturbedScore(BoundScore):
-    def __init__(self, exact: BoundScore, net: Perturbation, eps: float, x: Float[Tensor, "B n d"]) -> None:
+    def __init__(self, exact: BoundScore, net: Perturbation, eps: float, x: Observations) -> None:
         self.exact, self.net, self.eps = exact, net, eps
         self.n, self.schedule = exact.n, exact.schedule
         self._from_x = x @ net.w_x + net.bias[:, None]
@@ -112,7 +113,7 @@ class BoundPerturbedScore(BoundScore):
                 block = from_theta[bs, ss, None, :] + self._from_x[bs, None, :, :]
                 yield bs, ss, block.relu_().flatten(1, 2)
 
-    def __call__(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S n m"]:
+    def __call__(self, theta: States, t: float) -> Scores:
         scores = self.exact(theta, t)
         factor = -self.eps / self.schedule.sigma(t)
         for bs, ss, block in self._chunks(theta, t):
@@ -120,7 +121,7 @@ class BoundPerturbedScore(BoundScore):
             scores[bs, ss].add_(r.view_as(scores[bs, ss]), alpha=factor)
         return scores
 
-    def total(self, theta: Float[Tensor, "B S m"], t: float) -> Float[Tensor, "B S m"]:
+    def total(self, theta: States, t: float) -> States:
         total = self.exact.total(theta, t)
         factor = -self.eps / self.schedule.sigma(t)
         for bs, ss, block in self._chunks(theta, t):
@@ -128,9 +129,7 @@ class BoundPerturbedScore(BoundScore):
             total[bs, ss].add_(r.unflatten(1, (-1, self.n)).sum(2), alpha=factor)
         return total
 
-    def with_jacobian(
-        self, theta: Float[Tensor, "B S m"], t: float
-    ) -> tuple[Float[Tensor, "B S n m"], Float[Tensor, "B S n m m"]]:
+    def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         scores, exact = self.exact.with_jacobian(theta, t)
         jacobian = torch.empty(exact.shape, dtype=exact.dtype, device=exact.device)
         factor = -self.eps / self.schedule.sigma(t)

@@ -61,7 +61,7 @@ def read_tensors(
 
 
 def _description(path: str | Path, metadata: dict[str, str] | None) -> dict[str, Any]:
-    if _HEADER not in (metadata or {}):
+    if metadata is None or _HEADER not in metadata:
         raise files.DataError(
             f"{path} is a safetensors file without the description tallsbi writes: it comes from elsewhere; "
             "write its tensors with `tallsbi.storage.tensors.write_tensors`, or delete it and rerun"

@@ -37,29 +37,23 @@ def prepare(
     log_x: bool = False,
 ) -> TrainingData:
     """Normalises and splits latent parameters (`prior.to_latent`) and raw observations."""
-    held_out = held_out_rows(len(latent), validation_share)
-    return split(latent, x, Normaliser.fit(latent, x, log_x=log_x), held_out, generator)
-
-
-def held_out_rows(rows: int, validation_share: float) -> int:
-    """How many rows are held out; at least one, and not all."""
-    held_out = round(validation_share * rows)
-    if not 0 < held_out < rows:
-        raise ValueError(
-            f"validation_share = {validation_share} of {rows} rows holds out {held_out}: "
-            "at least one row must be held out and one trained on; give more rows."
-        )
-    return held_out
+    return split(latent, x, Normaliser.fit(latent, x, log_x=log_x), validation_share, generator)
 
 
 def split(
     latent: Float[Tensor, "R m"],
     x: Float[Tensor, "R d"],
     normaliser: Normaliser,
-    held_out: int,
+    validation_share: float,
     generator: torch.Generator,
 ) -> TrainingData:
-    """Standardised rows in a random order, the first `held_out` of them held out."""
+    """Standardised rows in a random order, the first of them held out; at least one, and not all."""
+    rows, held_out = len(latent), round(validation_share * len(latent))
+    if not 0 < held_out < rows:
+        raise ValueError(
+            f"validation_share = {validation_share} of {rows} rows holds out {held_out}: "
+            "at least one row must be held out and one trained on; give more rows."
+        )
     order = torch.randperm(len(latent), generator=generator).to(latent.device)
     theta, observations = normaliser.theta(latent)[order], normaliser.x(x).to(latent.dtype)[order]
     return TrainingData(

@@ -8,9 +8,11 @@ more than its matrix products; the same through autograd costs a quarter more.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from tallsbi.scores.network import LAYER_NORM_EPS, MLP, ScoreNetwork
@@ -24,32 +26,65 @@ def flatten(network: ScoreNetwork) -> Float[Tensor, "P"]:
     return flat
 
 
-class Gradient:
-    """The gradient of a flattened network's loss, for batches of at most `batch` rows."""
+class Gradient(ABC):
+    """Gives the loss of rows; its gradient is left in `flat`, one vector like the network's parameters."""
+
+    def __init__(self, network: ScoreNetwork) -> None:
+        parameters = list(network.parameters())
+        sizes = [parameter.numel() for parameter in parameters]
+        self.network, self.flat = network, parameters[0].new_zeros(sum(sizes))
+        views = zip(parameters, self.flat.split(sizes), strict=True)
+        self._views = [(parameter, part.view_as(parameter)) for parameter, part in views]
+
+    @abstractmethod
+    def __call__(self, rows: Rows) -> Float[Tensor, ""]: ...
+
+
+class AutogradGradient(Gradient):
+    """For any flattened network."""
+
+    def __init__(self, network: ScoreNetwork) -> None:
+        super().__init__(network)
+        # Backpropagation adds to gradients that are there already, in place: they stay views of one vector.
+        for parameter, part in self._views:
+            parameter.grad = part
+
+    @torch.enable_grad()
+    def __call__(self, rows: Rows) -> Float[Tensor, ""]:
+        self.flat.zero_()
+        predicted = self.network.with_features(*self.network.architecture.split(rows.inputs))
+        loss = (predicted - rows.noise).square().mean()
+        loss.backward()
+        return loss.detach()
+
+
+class PerceptronGradient(Gradient):
+    """For a flattened network of perceptrons, and batches of at most `batch` rows."""
 
     def __init__(self, network: ScoreNetwork, batch: int) -> None:
-        parameters = list(network.parameters())
-        total = sum(parameter.numel() for parameter in parameters)
-        self.flat = parameters[0].new_zeros(total)
-        sizes = [parameter.numel() for parameter in parameters]
-        views = {
-            id(parameter): part.view_as(parameter)
-            for parameter, part in zip(parameters, self.flat.split(sizes), strict=True)
-        }
-        self._a = network.architecture
+        super().__init__(network)
+        views = {id(parameter): part for parameter, part in self._views}
+
+        def backprop(part: nn.Module) -> _Backprop | None:
+            if isinstance(part, nn.Identity):
+                return None
+            if not isinstance(part, MLP):
+                raise TypeError(
+                    f"{type(part).__name__} is no perceptron; use AutogradGradient for this network."
+                )
+            return _Backprop(part, views, batch)
+
         self._trunk = _Backprop(network.trunk, views, batch)
-        self._theta = _Backprop(network.theta_embedding, views, batch) if self._a.theta_embedding else None
-        self._x = _Backprop(network.x_embedding, views, batch) if self._a.x_embedding else None
+        self._theta, self._x = backprop(network.theta_embedding), backprop(network.x_embedding)
 
     @torch.no_grad()
     def __call__(self, rows: Rows) -> Float[Tensor, ""]:
-        """The loss of the rows; its gradient is left in `flat`."""
         residual = self._trunk.forward(self._embed(rows.inputs)) - rows.noise
         loss = residual.square().mean()
         embedded = self._theta is not None or self._x is not None
         back = self._trunk.backward(residual.mul_(2 / residual.numel()), to_input=embedded)
         if back is not None:
-            theta, x, _ = back.split(self._a.parts, dim=1)
+            theta, x, _ = back.split(self.network.architecture.parts, dim=1)
             for part, gradient in ((self._theta, theta), (self._x, x)):
                 if part is not None:
                     part.backward(gradient, to_input=False)
@@ -58,16 +93,9 @@ class Gradient:
     def _embed(self, inputs: Float[Tensor, "b k"]) -> Float[Tensor, "b j"]:
         if self._theta is None and self._x is None:
             return inputs
-        m, d = self._a.theta_dim, self._a.x_dim
-        theta, x, features = inputs.tensor_split((m, m + d), dim=1)
-        return torch.cat(
-            [
-                theta if self._theta is None else self._theta.forward(theta),
-                x if self._x is None else self._x.forward(x),
-                features,
-            ],
-            dim=1,
-        )
+        theta, x, features = self.network.architecture.split(inputs)
+        theta = theta if self._theta is None else self._theta.forward(theta)
+        return torch.cat([theta, x if self._x is None else self._x.forward(x), features], dim=1)
 
 
 class _Backprop:
@@ -78,10 +106,10 @@ class _Backprop:
 
     def __init__(self, mlp: MLP, gradients: dict[int, Tensor], batch: int) -> None:
         self.layer_norm = mlp.layer_norm
-        self.weights = [layer.weight.detach() for layer in mlp.layers]
-        self.biases = [layer.bias.detach() for layer in mlp.layers]
-        self.weight_gradients = [gradients[id(layer.weight)] for layer in mlp.layers]
-        self.bias_gradients = [gradients[id(layer.bias)] for layer in mlp.layers]
+        self.weights = [layer.weight.detach() for layer in mlp.linear]
+        self.biases = [layer.bias.detach() for layer in mlp.linear]
+        self.weight_gradients = [gradients[id(layer.weight)] for layer in mlp.linear]
+        self.bias_gradients = [gradients[id(layer.bias)] for layer in mlp.linear]
         self._outputs = [bias.new_empty(batch, len(bias)) for bias in self.biases]
         size = batch * max(len(bias) for bias in self.biases)
         self._errors = [self.biases[0].new_empty(size) for _ in range(2)]

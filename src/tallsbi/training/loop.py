@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ from tallsbi.training import checkpoint
 from tallsbi.training.adam import Adam
 from tallsbi.training.data import TrainingData, prepare
 from tallsbi.training.ema import Average
-from tallsbi.training.gradient import Gradient, flatten
+from tallsbi.training.gradient import Gradient, PerceptronGradient, flatten
 from tallsbi.training.loss import Rows, epoch_rows, row_losses, validation_rows
 from tallsbi.training.settings import TrainingSettings
 
@@ -149,9 +149,8 @@ class Run:
         sizes = self.data.theta.shape[1], self.data.x.shape[1]
         return ScoreNetwork(self.settings.architecture(*sizes), generator)
 
-    def _gradient(self) -> Callable[[Rows], Tensor]:
-        """Gives the loss of a batch and leaves its gradient in `flat`; once the parameters are flattened."""
-        return Gradient(self.network, min(self.settings.batch_size, len(self.data.theta)))
+    def _gradient(self) -> Gradient:
+        return PerceptronGradient(self.network, min(self.settings.batch_size, len(self.data.theta)))
 
     def _held_out_x(self) -> Float[Tensor, "V d"]:
         return self.data.held_out_x

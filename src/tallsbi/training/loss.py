@@ -18,7 +18,7 @@ from tallsbi.schedule import Schedule
 from tallsbi.scores.context import dropped
 from tallsbi.scores.network import ScoreNetwork, time_features
 
-_ROWS = 1024  # rows evaluated at once without gradients
+_ROWS_WITHOUT_GRADIENT = 1024  # evaluated at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +104,9 @@ def _context(x: Float[Tensor, "N d"], drop: float, generator: torch.Generator) -
 @torch.no_grad()
 def row_losses(network: ScoreNetwork, rows: Rows, draws: int = 1) -> Float[Tensor, "V"]:
     """Loss of each row, averaged over coordinates and its draws, in float64."""
-    m, d = network.architecture.theta_dim, network.architecture.x_dim
     losses = []
-    for start in range(0, len(rows), _ROWS):
-        part = rows.slice(start, start + _ROWS)
-        theta, x, features = part.inputs.tensor_split((m, m + d), dim=1)
-        predicted = network.with_features(theta, x, features)
+    for start in range(0, len(rows), _ROWS_WITHOUT_GRADIENT):
+        part = rows.slice(start, start + _ROWS_WITHOUT_GRADIENT)
+        predicted = network.with_features(*network.architecture.split(part.inputs))
         losses.append((predicted - part.noise).double().square().mean(1))
     return torch.cat(losses).unflatten(0, (draws, -1)).mean(0)

@@ -7,10 +7,11 @@ at the lowest validation loss, stopped when it has not improved for `patience` e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from tallsbi.scores.network import Architecture
+from tallsbi.storage.plain import from_json, to_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +66,7 @@ class TrainingSettings:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrainingSettings:
         """From a section of the configuration; what it leaves out keeps its default."""
-        known = [f.name for f in fields(cls)]
-        for name, value in values.items():
-            if name not in known:
-                raise ValueError(
-                    f"training.{name} = {value!r}: there is no such setting; there are {', '.join(known)}."
-                )
-        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+        return from_json(cls, values, "training")
 
     def to_json(self) -> dict[str, Any]:
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        return to_json(self)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.samplers.base import Noise
+from tallsbi.shapes import States
 
 _OBSERVATIONS = 100  # estimated at once; fixed, so that a dataset's noise does not depend on the others
 
@@ -44,7 +45,7 @@ class EstimatesCovariances(Algorithm):
         """`cov_samples` draws of each single-observation posterior, B times n of them."""
 
 
-def covariance(theta: Float[Tensor, "B S m"]) -> Float[Tensor, "B m m"]:
+def covariance(theta: States) -> Float[Tensor, "B m m"]:
     """Of the samples of each dataset, in float64."""
     centred = theta.double() - theta.double().mean(1, keepdim=True)
     return centred.mT @ centred / (theta.shape[1] - 1)

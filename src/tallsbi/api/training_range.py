@@ -1,0 +1,82 @@
+"""Where the simulations of a training lie, and which observations are far from them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.shapes import Observations
+
+FAR = 1.5  # times the distance of the farthest simulation
+_ROUNDING = 1e-8  # a variance below this share of the largest one
+
+
+class FarObservations(UserWarning):
+    """Observations unlike anything the network was trained on."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRange:
+    """Mean and spread of the simulated x, and the distance of the farthest one.
+
+    `whiten` [r, d] maps standardised observations to unit covariance; the length of the result is the Mahalanobis
+    distance. Columns of x that never vary have the spread 0.
+    """
+
+    mean: Float[Tensor, "d"]
+    std: Float[Tensor, "d"]
+    whiten: Float[Tensor, "r d"]
+    farthest: float
+
+    @classmethod
+    def of(cls, x: Float[Tensor, "N d"]) -> TrainingRange:
+        x = x.double()
+        constant = x.amin(0) == x.amax(0)
+        mean, std = torch.where(constant, x[0], x.mean(0)), torch.where(constant, 0.0, x.std(0))
+        standard = torch.where(constant, 0.0, (x - mean) / torch.where(constant, 1.0, std))
+        values, axes = torch.linalg.eigh(standard.mT @ standard / (len(x) - 1))
+        kept = values > _ROUNDING * values.max()
+        whiten = (axes[:, kept] / values[kept].sqrt()).mT
+        return cls(mean, std, whiten, float((standard @ whiten.mT).norm(dim=1).max()))
+
+    def distances(self, x: Observations) -> Float[Tensor, "B n"]:
+        """Mahalanobis distances; infinite where a column that never varied has another value."""
+        known = self.std > 0
+        standard = torch.where(known, (x - self.mean) / torch.where(known, self.std, 1.0), 0.0)
+        new = (~known & (x != self.mean)).any(-1)
+        return torch.where(new, torch.inf, (standard @ self.whiten.mT).norm(dim=-1))
+
+    def warn(self, x: Observations) -> None:
+        """Says which observations are far beyond all simulations, and how far."""
+        distances = self.distances(x)
+        far = distances > FAR * self.farthest
+        if not bool(far.any()):
+            return
+        dataset, observation = divmod(int(distances.argmax()), x.shape[1])
+        distance = float(distances[dataset, observation])
+        offset = (x[dataset, observation] - self.mean) / self.std.clamp_min(1e-300)
+        coordinate = int(offset.abs().argmax())
+        value = float(x[dataset, observation, coordinate])
+        never = (self.std == 0) & (x[dataset, observation] != self.mean)
+        how = "infinite (a value that never varied)" if bool(never.any()) else f"{distance:.3g}"
+        warnings.warn(
+            f"{int(far.sum())} of {far.numel()} observations are far outside the training range. The farthest is "
+            f"observation {observation} of dataset {dataset}: Mahalanobis distance {how}, the farthest simulation "
+            f"has {self.farthest:.3g}; its coordinate {coordinate} is {value:.4g}, "
+            f"simulated {float(self.mean[coordinate]):.4g} +- {float(self.std[coordinate]):.4g}. The network "
+            "extrapolates there: check the simulator or the data.",
+            FarObservations,
+            stacklevel=4,  # the caller of `TallPosterior.sample`
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        return {"mean": self.mean, "std": self.std, "whiten": self.whiten}
+
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Tensor], farthest: float) -> TrainingRange:
+        return cls(tensors["mean"], tensors["std"], tensors["whiten"], farthest)
