@@ -52,16 +52,16 @@ def _panel(frame: pd.DataFrame, lines: list[Line], column: str, width: float) ->
     x_axis = ticked(frame.n.unique().tolist(), width, X_LABELS["n"])
     means = frame[np.isfinite(frame[column])].groupby(["method", "steps", "n"])[column].mean()
     if column == "error":
-        own = frame.groupby("n").error_self.mean()
-        y_axis, under = logarithmic([*means, *own], decades=DECADES), partial(_self_distance, own)
+        floor = frame.groupby("n").error_self.mean()
+        y_axis, under = logarithmic([*means, *floor], decades=DECADES), partial(_self_distance, floor)
         return Panel(frame, lines, column, x_axis, y_axis, unit="set", doubt="point", under=under)
     under = partial(_growth, sorted(frame.n.unique().tolist()), means.max())
     return Panel(frame, lines, column, x_axis, logarithmic(means), unit="set", marks=False, under=under)
 
 
-def _self_distance(own: pd.Series, ax: Axes) -> None:
-    if own.notna().any():
-        ax.plot(own.index, own, label="_self", **SELF_LOOK)
+def _self_distance(floor: pd.Series, ax: Axes) -> None:
+    if floor.notna().any():
+        ax.plot(floor.index, floor, label="_self", **SELF_LOOK)
 
 
 def _growth(n: list[int], top: float, ax: Axes) -> None:

@@ -81,8 +81,8 @@ def reference_level(frame: pd.DataFrame) -> float:
 
 
 def _levels(frame: pd.DataFrame, ax: Axes) -> None:
-    own = frame.drop_duplicates("set").sw_self.mean()
-    for value, look in ((reference_level(frame), _BASE_LOOK), (own, SELF_LOOK)):
+    floor = frame.drop_duplicates("set").sw_self.mean()
+    for value, look in ((reference_level(frame), _BASE_LOOK), (floor, SELF_LOOK)):
         if np.isfinite(value):
             ax.axhline(value, zorder=1.5, label="_level", **look)
 

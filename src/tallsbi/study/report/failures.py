@@ -1,76 +1,60 @@
 """What did not work in a run: samples that are not finite, references that did not pass their checks.
 
-Found in the tidy data that figures and tables are drawn from: every file with a column `finite_share` counts.
+Counted in the tidy data behind figures and tables: in every file that has a column for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tallsbi.study.report.page import Diverged, Uncertified
+from tallsbi.study.report.page import Rows
 
-# The columns that say which run a row belongs to; the rest are its results.
-CELL = (
-    "problem",
-    "task",
-    "dim",
-    "m",
-    "noise",
-    "n_train",
-    "n",
-    "set",
-    "seed",
-    "method",
-    "steps",
-    "n_max",
-    "encoder",
-)
+# The columns that tell problems, references and runs apart; the others hold results.
 PROBLEM = ("problem", "task", "dim")
+REFERENCE = ("problem", "task", "m", "n", "set", "seed")
+RUN = (*REFERENCE, "dim", "noise", "n_train", "method", "steps", "n_max", "encoder")
 
 
-def diverged(tidy: Mapping[str, pd.DataFrame]) -> tuple[Diverged, ...]:
-    """Per study, problem and method with at least one such run; `tidy`: frames by the name of their file."""
+def diverged(tidy: Mapping[str, pd.DataFrame]) -> Rows:
+    """File, problem, method, how many runs diverged, of how many, at which n; `tidy`: frames by their file."""
     rows = []
-    for study, frame in tidy.items():
-        if not {"method", "finite_share"} <= set(frame.columns):
-            continue
-        cells = _cells(frame)
-        for (problem, method), part in cells.groupby([_problem(cells), "method"], sort=False):
-            lost = part[part.finite_share < 1]
-            if len(lost):
-                rows.append(Diverged(study, problem, method, len(lost), len(part), _listed(lost)))
+    for name, frame in tidy.items():
+        if {"method", "finite_share"} <= set(frame.columns):
+            runs = _distinct(frame, RUN)
+            for (problem, method), part in runs.groupby([_problem(runs), "method"], sort=False):
+                rows += _counted(part, part.finite_share < 1, name, problem, method)
     return tuple(rows)
 
 
-def uncertified(tidy: Mapping[str, pd.DataFrame]) -> tuple[Uncertified, ...]:
-    """Per study and problem with at least one reference that did not pass."""
+def uncertified(tidy: Mapping[str, pd.DataFrame]) -> Rows:
+    """File, problem, how many references did not pass, of how many, at which n."""
     rows = []
-    for study, frame in tidy.items():
-        column = next((name for name in ("reference_passed", "passed") if name in frame), None)
-        if column is None:
-            continue
-        own = [name for name in ("problem", "task", "m", "n", "set", "seed") if name in frame]
-        references = frame.drop_duplicates(own)
-        for problem, part in references.groupby(_problem(references), sort=False):
-            failed = part[~part[column].astype(bool)]
-            if len(failed):
-                rows.append(Uncertified(study, problem, len(failed), len(part), _listed(failed)))
+    for name, frame in tidy.items():
+        for column in ("reference_passed", "passed"):
+            if column in frame:
+                references = _distinct(frame, REFERENCE)
+                for problem, part in references.groupby(_problem(references), sort=False):
+                    rows += _counted(part, ~part[column].astype(bool), name, problem)
     return tuple(rows)
 
 
-def _cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per run: some files have several, one per parameter or classifier."""
-    return frame.drop_duplicates([name for name in CELL if name in frame])
+def _distinct(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """One row per run or reference: some files have several, one per parameter or classifier."""
+    return frame.drop_duplicates([name for name in columns if name in frame])
 
 
 def _problem(frame: pd.DataFrame) -> pd.Series:
-    found = next((name for name in PROBLEM if name in frame), None)
-    if found is None:
+    column = next((name for name in PROBLEM if name in frame), None)
+    if column is None:
         return pd.Series("", frame.index)
-    return frame[found].map(lambda value: f"{value}-D" if found == "dim" else str(value)).rename("problem")
+    return frame[column].map(lambda value: f"{value}-D" if column == "dim" else str(value)).rename("problem")
 
 
-def _listed(part: pd.DataFrame) -> str:
-    return ", ".join(str(n) for n in sorted(part.n.unique())) if "n" in part else ""
+def _counted(part: pd.DataFrame, failed: pd.Series, *names: str) -> Rows:
+    """A row if anything failed."""
+    if not failed.any():
+        return ()
+    n = ", ".join(map(str, sorted(part.n[failed].unique()))) if "n" in part else ""
+    return ((*names, str(int(failed.sum())), str(len(part)), n),)

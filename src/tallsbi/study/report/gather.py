@@ -32,7 +32,7 @@ from tallsbi.study.report.page import (
     Link,
     Page,
     Part,
-    Switch,
+    Rows,
     Table,
     Variant,
 )
@@ -97,14 +97,13 @@ def read_page(root: Path, run: Path) -> Page:
 
 def _facts(sources: Sources, record: RunRecord, jobs: Sequence[records.JobUse]) -> Facts:
     began, ended = records.span(jobs)
-    sums = records.total(jobs)
     return (
         *((name.capitalize(), str(record.config[name])) for name in ("scale", "protocol", "seed")),
         ("Commit", records.commit(sources.root)),
         ("First job began", began),
         ("Last job ended", ended),
-        ("Cost", f"{sums.core_hours:.2f} core-hours in {sums.jobs} measured jobs"),
-        ("Largest memory of a job", f"{sums.peak_mb:.0f} MB"),
+        ("Cost", f"{records.core_hours(jobs):.2f} core-hours in {len(jobs)} measured jobs"),
+        ("Largest memory of a job", f"{records.peak_memory(jobs):.0f} MB"),
     )
 
 
@@ -232,22 +231,18 @@ def _claim_data(sources: Sources, made: Made, text: str) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def switches(root: Path, fidelity: Mapping[str, object]) -> tuple[Switch, ...]:
-    """The fidelity switches with their value here and under the two protocols."""
-    protocols = {
-        name: yaml.safe_load((root / PROTOCOLS / f"{name}.yaml").read_text(encoding="utf-8"))["fidelity"]
-        for name in ("published", "stated")
-    }
+def switches(root: Path, fidelity: Mapping[str, object]) -> Rows:
+    """The fidelity switches: key, value here, value under each of the two protocols, what it decides."""
+    files = [root / PROTOCOLS / f"{name}.yaml" for name in ("published", "stated")]
+    protocols = [yaml.safe_load(file.read_text(encoding="utf-8"))["fidelity"] for file in files]
     about = load_schema(root)["properties"]["fidelity"]["properties"]
     return tuple(
-        Switch(
-            key=key,
-            value=_plain(value),
-            published=_plain(protocols["published"].get(key)),
-            stated=_plain(protocols["stated"].get(key)),
-            about=about.get(key, {}).get("description", ""),
+        (
+            key,
+            *(_plain(values.get(key)) for values in (fidelity, *protocols)),
+            about.get(key, {}).get("description", ""),
         )
-        for key, value in fidelity.items()
+        for key in fidelity
     )
 
 

@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided at this scale"
 VERDICTS = (HOLDS, FAILS, UNDECIDED)
+Rows = tuple[tuple[str, ...], ...]
+"""The rows of a plain table, as text; the templates name the columns."""
 
 
 @dataclass(frozen=True)
@@ -116,53 +118,8 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A fidelity switch: its value in this run and under each protocol."""
-
-    key: str
-    value: str
-    published: str
-    stated: str
-    about: str
-
-
-@dataclass(frozen=True)
-class Diverged:
-    """Runs of one method on one problem that have samples which are not finite."""
-
-    study: str
-    problem: str
-    method: str
-    diverged: int
-    cells: int
-    n: str
-
-
-@dataclass(frozen=True)
-class Uncertified:
-    """Reference posteriors of one problem that did not pass their checks."""
-
-    study: str
-    problem: str
-    failed: int
-    references: int
-    n: str
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What the jobs of a part used, by Snakemake's benchmark records."""
-
-    part: str
-    jobs: int
-    core_hours: float
-    longest_minutes: float
-    peak_mb: float
-
-
-@dataclass(frozen=True)
 class Page:
-    """The whole page."""
+    """The whole page. `switches`: the fidelity switches; `usage`: what the jobs of each part took."""
 
     run: str
     facts: tuple[tuple[str, str], ...]
@@ -171,38 +128,8 @@ class Page:
     ledger: Ledger | None
     parts: tuple[Part, ...]
     references: Table | None
-    switches: tuple[Switch, ...]
-    diverged: tuple[Diverged, ...]
-    uncertified: tuple[Uncertified, ...]
-    usage: tuple[Usage, ...]
+    switches: Rows
+    diverged: Rows
+    uncertified: Rows
+    usage: Rows
     cost: Table | None
-
-    @property
-    def diverged_rows(self) -> list[tuple[str, ...]]:
-        return [
-            (row.study, row.problem, row.method, str(row.diverged), str(row.cells), row.n)
-            for row in self.diverged
-        ]
-
-    @property
-    def uncertified_rows(self) -> list[tuple[str, ...]]:
-        return [
-            (row.study, row.problem, str(row.failed), str(row.references), row.n) for row in self.uncertified
-        ]
-
-    @property
-    def switch_rows(self) -> list[tuple[str, ...]]:
-        return [(row.key, row.value, row.published, row.stated, row.about) for row in self.switches]
-
-    @property
-    def usage_rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                row.part,
-                str(row.jobs),
-                f"{row.core_hours:.2f}",
-                f"{row.longest_minutes:.1f}",
-                f"{row.peak_mb:.0f}",
-            )
-            for row in self.usage
-        ]

@@ -6,6 +6,7 @@ The gallery reads it, long after the run and without Snakemake.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ class RunRecord(Settings):
     config: dict[str, Any]
     versions: dict[str, str]
 
-    def with_paths(self, change: Any) -> RunRecord:
+    def with_paths(self, change: Callable[[str], str]) -> RunRecord:
         """With other paths of the data: `change` of each."""
         made = [
             replace(each, data={key: change(path) for key, path in each.data.items()}) for each in self.made

@@ -6,74 +6,68 @@ Nothing here asks for the present time, so the same files give the same page.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tallsbi.runner.job_records import read_job_record
-from tallsbi.study.report.page import Usage
+from tallsbi.runner.job_records import JobRecord, read_job_record
+from tallsbi.study.report.page import Rows
 
 UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class JobUse:
-    """One benchmark record: seconds on the clock and of all cores, largest memory, when it was written."""
+    """What a job of a part of the study took, and when its record was written."""
 
     part: str
-    seconds: float
-    core_seconds: float
-    peak_mb: float
+    record: JobRecord
     written: float
 
 
 def read_records(folder: Path) -> tuple[JobUse, ...]:
     """Every benchmark record below a folder, in the order of the paths; the part is the first folder."""
     return tuple(
-        _record(path, path.relative_to(folder).parts[0].removesuffix(".tsv"))
+        JobUse(
+            path.relative_to(folder).parts[0].removesuffix(".tsv"),
+            read_job_record(path),
+            path.stat().st_mtime,
+        )
         for path in sorted(folder.rglob("*.tsv"))
     )
 
 
-def _record(path: Path, part: str) -> JobUse:
-    taken = read_job_record(path)
-    return JobUse(part, taken.wall, taken.processor, taken.memory, path.stat().st_mtime)
+def usage(jobs: Sequence[JobUse]) -> Rows:
+    """Part of the study, jobs, core-hours, minutes of the longest job, largest memory: the most expensive first."""
+    parts = {
+        part: [job for job in jobs if job.part == part] for part in dict.fromkeys(job.part for job in jobs)
+    }
+    ordered = sorted(parts.items(), key=lambda item: -core_hours(item[1]))
+    return tuple((part, str(len(used)), *_use(used)) for part, used in ordered)
 
 
-def usage(records: Iterable[JobUse]) -> tuple[Usage, ...]:
-    """Per part of the study, the most expensive first."""
-    by_part: dict[str, list[JobUse]] = {}
-    for record in records:
-        by_part.setdefault(record.part, []).append(record)
-    rows = [_sum(part, used) for part, used in by_part.items()]
-    return tuple(sorted(rows, key=lambda row: -row.core_hours))
+def _use(jobs: Sequence[JobUse]) -> tuple[str, str, str]:
+    longest = max(job.record.wall for job in jobs) / 60
+    return f"{core_hours(jobs):.2f}", f"{longest:.1f}", f"{peak_memory(jobs):.0f}"
 
 
-def total(records: Iterable[JobUse]) -> Usage:
-    return _sum("all", list(records))
+def core_hours(jobs: Sequence[JobUse]) -> float:
+    return sum(job.record.processor for job in jobs) / 3600
 
 
-def _sum(part: str, records: list[JobUse]) -> Usage:
-    return Usage(
-        part=part,
-        jobs=len(records),
-        core_hours=sum(record.core_seconds for record in records) / 3600,
-        longest_minutes=max((record.seconds for record in records), default=0.0) / 60,
-        peak_mb=max((record.peak_mb for record in records), default=0.0),
-    )
+def peak_memory(jobs: Sequence[JobUse]) -> float:
+    """The largest memory of a job, in MB."""
+    return max((job.record.memory for job in jobs), default=0.0)
 
 
-def span(records: Iterable[JobUse]) -> tuple[str, str]:
+def span(jobs: Sequence[JobUse]) -> tuple[str, str]:
     """When the first job with a record began and the last one ended, UTC to the minute."""
-    times = [(record.written - record.seconds, record.written) for record in records]
-    if not times:
+    if not jobs:
         return UNKNOWN, UNKNOWN
-    return _minute(min(start for start, _ in times)), _minute(max(end for _, end in times))
-
-
-def _minute(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    ends = (min(job.written - job.record.wall for job in jobs), max(job.written for job in jobs))
+    began, ended = (datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M UTC") for end in ends)
+    return began, ended
 
 
 def commit(root: Path) -> str:
