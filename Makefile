@@ -84,8 +84,8 @@ dag: $(READY) ## redraw the picture of the workflow in docs/architecture.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.study.report.rulegraph
 
 .PHONY: test
-test: $(READY) ## run the tests
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile
+test: $(READY) ## run the tests and report which lines of the package they run
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile --cov --cov-report=term
 
 # The daemons are stopped again even if the tests themselves are killed.
 .PHONY: slurm-test
