@@ -115,10 +115,12 @@ references: $(READY) ## compare our reference posteriors with those sbibm ships 
 	@$(BIN)/python -m tallsbi.study.references $$ARGS
 
 .PHONY: lint
-lint: $(READY) ## check style; changes nothing
+lint: $(READY) ## check style, types and rules; changes nothing
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/snakefmt --check Snakefile workflow
+	@$(BIN)/mypy
+	@$(BIN)/python workflow/lint.py
 
 .PHONY: format
 format: $(READY) ## apply the style
@@ -145,8 +147,8 @@ lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: n
 
 .PHONY: clean
 clean: ## remove .venv and caches; results are left alone
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks
-	find src tests workflow -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks .coverage
+	find src tests workflow benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is written last and an environment without one is built from nothing, so an
 # interrupted installation is never taken for a finished one. Bytecode is compiled apart because
