@@ -38,13 +38,13 @@ def sample(name: str) -> float:
     from tallsbi.algorithms.base import Problem
     from tallsbi.priors.gaussian import Gaussian
     from tallsbi.samplers.base import Noise
-    from tallsbi.schedule import BENCHMARK
+    from tallsbi.schedule import NETWORK
     from tallsbi.scores.network import Architecture, ScoreNetwork
     from tallsbi.scores.network_eval import NetworkScore
 
     torch.set_num_threads(1)
     draws = torch.Generator().manual_seed(0)
-    score = NetworkScore(ScoreNetwork(Architecture(M, D), draws), BENCHMARK)
+    score = NetworkScore(ScoreNetwork(Architecture(M, D), draws), NETWORK)
     x = torch.randn(SETS, OBSERVATIONS, D, generator=draws)
     settings = {"steps": 1, **({"cov_steps": 2} if name == "GAUSS" else {})}
     build(name, settings).sample(Problem(score, Gaussian.standard(M), x), SAMPLES, Noise([draws]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 from benchmarks.report import Row, cpu_times
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 
@@ -24,7 +24,7 @@ def run(rounds: int) -> list[Row]:
     network = ScoreNetwork(Architecture(M, D), draws)
     theta = torch.randn(1, SAMPLES, M, generator=draws)
     x = torch.randn(1, OBSERVATIONS, D, generator=draws)
-    bound = NetworkScore(network, BENCHMARK).bind(x)
+    bound = NetworkScore(network, NETWORK).bind(x)
     first, second = (torch.randn(HIDDEN, HIDDEN, generator=draws) / 16 for _ in range(2))
     block, between, after = (torch.randn(BLOCK, HIDDEN, generator=draws) for _ in range(3))
 
@@ -36,7 +36,7 @@ def run(rounds: int) -> list[Row]:
     time = theta.new_tensor(0.3)
 
     def one(point: torch.Tensor, observation: torch.Tensor) -> torch.Tensor:
-        return -network(point, observation, time) / BENCHMARK.sigma(0.3)
+        return -network(point, observation, time) / NETWORK.sigma(0.3)
 
     plain = torch.vmap(torch.vmap(one, (None, 0)), (0, None))
 

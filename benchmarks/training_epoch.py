@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.report import Row, cpu_times
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.training.data import prepare
 from tallsbi.training.loop import Run
@@ -26,7 +26,7 @@ def run(rounds: int) -> list[Row]:
     theta, x = torch.randn(N_TRAIN, M, generator=draws), torch.randn(N_TRAIN, D, generator=draws)
     # A validation with one draw every epoch, as the reference does it.
     settings = TrainingSettings(batch_size=BATCH, validate_every=1, validation_draws=1)
-    ours = Run(prepare(theta, x, settings.validation_share, draws), settings, BENCHMARK, seed=0)
+    ours = Run(prepare(theta, x, settings.validation_share, draws), settings, NETWORK, seed=0)
     times = cpu_times(
         {
             "ours": ours.one_epoch,
@@ -64,7 +64,7 @@ def _plain_loop(theta: torch.Tensor, x: torch.Tensor) -> Callable[[], None]:
     def loss_of(model: torch.nn.Module, theta: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         t = torch.rand(len(theta), generator=draws)
         z = torch.randn(theta.shape, generator=draws)
-        noised = BENCHMARK.sqrt_alpha(t)[:, None] * theta + BENCHMARK.sigma(t)[:, None] * z
+        noised = NETWORK.sqrt_alpha(t)[:, None] * theta + NETWORK.sigma(t)[:, None] * z
         return torch.mean((model(noised, x, t) - z) ** 2)
 
     def epoch() -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import few_examples
 
-from tallsbi.schedule import BENCHMARK, TOY, Schedule, time_grid
+from tallsbi.schedule import NETWORK, TOY, Schedule, time_grid
 
 times = st.floats(0, 1)
 schedules = st.one_of(
-    st.sampled_from([BENCHMARK, TOY]),
+    st.sampled_from([NETWORK, TOY]),
     st.builds(Schedule, quadratic=st.floats(0.1, 20), linear=st.floats(0, 2)),
 )
 
@@ -68,9 +68,9 @@ def test_tensors_and_floats_agree(schedule, t):
 
 
 def test_values_at_one():
-    assert BENCHMARK.alpha(1.0) == pytest.approx(math.exp(-16))
+    assert NETWORK.alpha(1.0) == pytest.approx(math.exp(-16))
     assert TOY.alpha(1.0) == pytest.approx(math.exp(-10.025))
-    assert BENCHMARK.floor == TOY.floor == pytest.approx(1.1253517e-7)
+    assert NETWORK.floor == TOY.floor == pytest.approx(1.1253517e-7)
 
 
 @pytest.mark.parametrize("bad", [{"quadratic": -1.0}, {"quadratic": 0.0}, {"quadratic": 1.0, "floor": 1.0}])

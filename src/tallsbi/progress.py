@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 Progress = Callable[[Iterable[Item]], Iterable[Item]]
 """Passes the items of a loop on and shows how far it is; `iter` shows nothing."""
 
-EVERY = 10.0
+SECONDS_BETWEEN_LINES = 10.0
 
 _log = logging.getLogger(__name__)
 
@@ -50,11 +50,11 @@ def _with_lines(
         yield item
         done += 1
         now = clock()
-        if now - last >= EVERY and done != total:
+        if now - last >= SECONDS_BETWEEN_LINES and done != total:
             _log.info("%s: %s", label, describe(done, total, now - start))
             last = now
     elapsed = clock() - start
-    if elapsed >= EVERY:
+    if elapsed >= SECONDS_BETWEEN_LINES:
         _log.info("%s: finished %d in %s", label, done, duration(elapsed))
 
 

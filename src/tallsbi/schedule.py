@@ -84,8 +84,9 @@ class Schedule:
         return -_expm1(self.log_ratio(t, s))
 
 
-BENCHMARK = Schedule(quadratic=16.0)
-"""exp(-16 t^2): the benchmark tasks and the neuroscience model."""
+NETWORK = Schedule(quadratic=16.0)
+"""exp(-16 t^2): what networks are trained with."""
+BENCHMARK = NETWORK
 
 TOY = Schedule(quadratic=9.975, linear=0.05)
 """exp(-9.975 t^2 - 0.05 t): both toy models."""

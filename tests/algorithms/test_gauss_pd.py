@@ -13,7 +13,7 @@ from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.gaussian import GaussianScore
 
@@ -31,7 +31,7 @@ def gaussian_problem(case, dtype=torch.float64):
     return Problem(case.score(dtype), case.prior(dtype), case.observations(dtype))
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (30, 2), (100, 10), (1000, 2)])
 def test_gaussian_tall_score_is_exact(n, m, schedule):
     """The cap at the prior changes nothing where posteriors are narrower: 1e-9 relative at every t."""
@@ -71,7 +71,7 @@ def test_covariances_are_exact_up_to_the_solver_whatever_the_number_of_draws():
 
     30 steps widen a variance by at most 1.6 % here, 60 steps by 0.4 %: second order.
     """
-    case = GaussianCase(2, 3, 2, schedule=BENCHMARK)
+    case = GaussianCase(2, 3, 2, schedule=NETWORK)
     exact, errors = case.single_covariance(), []
     for steps in (30, 60):
         algorithm = algorithms.build("GAUSS_PD", {"cov_steps": steps, "cov_samples": 10})
@@ -83,7 +83,7 @@ def test_covariances_are_exact_up_to_the_solver_whatever_the_number_of_draws():
     assert errors[1] < 0.3 * errors[0]
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 @pytest.mark.parametrize("name", BOTH)
 def test_defaults_match_the_gaussian_tall_posterior(name, schedule):
     """Five standard errors plus 2 % for the 50 steps (measured: 1 %); false alarms below 1e-5."""
@@ -136,9 +136,9 @@ class _Recording(BoundScore):
 
 def test_memory_is_bounded_in_n(monkeypatch):
     """1,000 observations never meet all samples at once, and the draws are still the posterior's."""
-    monkeypatch.setattr(module, "_ENTRIES", 40_000)
+    monkeypatch.setattr(module, "_SCORES_AT_ONCE", 40_000)
     prior = Gaussian.standard(2, torch.float64)
-    score = _Recorder(GaussianScore(prior, torch.eye(2).double(), BENCHMARK))
+    score = _Recorder(GaussianScore(prior, torch.eye(2).double(), NETWORK))
     x = 0.5 + torch.randn(1, 1000, 2, generator=generator(), dtype=torch.float64)
     algorithm = algorithms.build("GAUSS_PD", {"cov_samples": 8})
     result = algorithm.sample(Problem(score, prior, x), 500, Noise([generator(1)], torch.float64))

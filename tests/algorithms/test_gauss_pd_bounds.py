@@ -10,7 +10,7 @@ from tallsbi.algorithms import build
 from tallsbi.algorithms.jac import Jac
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors.uniform import Uniform
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.scores.normaliser import Normaliser
@@ -26,7 +26,7 @@ def posterior():
         network = ScoreNetwork(Architecture(theta_dim=2, x_dim=3, hidden=(16, 16)))
     theta = PRIOR.sample(500, generator())
     x = torch.randn(500, 3, generator=generator(1))
-    saved = SavedNetwork(network, Normaliser.fit(theta, x), BENCHMARK, "none", torch.zeros(1))
+    saved = SavedNetwork(network, Normaliser.fit(theta, x), NETWORK, "none", torch.zeros(1))
     return NetworkEngine(saved, PRIOR, bounds_factor=2.0)
 
 

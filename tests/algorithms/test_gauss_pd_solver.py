@@ -14,7 +14,7 @@ from tallsbi.compose.gauss import GaussScore
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.grids import power_grid
 from tallsbi.samplers.multistep import Multistep, denoised, log_snr
-from tallsbi.schedule import BENCHMARK, TOY, Schedule
+from tallsbi.schedule import NETWORK, TOY, Schedule
 
 
 def tall_score(case):
@@ -92,7 +92,7 @@ def multistep_law(case, steps, churn):
 @pytest.mark.parametrize(("steps", "churn"), [(10, 0.0), (20, 0.5), (30, 2.0)])
 def test_draws_follow_the_law_of_the_recursion(steps, churn):
     """Few steps, so that the law is visibly not the posterior: five standard errors, false alarms below 2e-5."""
-    case = GaussianCase(2, 8, 2, schedule=BENCHMARK)
+    case = GaussianCase(2, 8, 2, schedule=NETWORK)
     solver = Multistep(steps=steps, churn=churn)
     result = solver.run(tall_score(case), 4000, Noise([generator(4)], torch.float64))
     mean, cov = multistep_law(case, steps, churn)
@@ -101,7 +101,7 @@ def test_draws_follow_the_law_of_the_recursion(steps, churn):
 
 
 @pytest.mark.parametrize(("churn", "limit"), [(0.0, 0.015), (0.5, 0.025), (1.0, 0.035)])
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 def test_fifty_steps_are_enough_for_a_gaussian_posterior(schedule, churn, limit):
     """Largest relative error of a variance, by the law itself: no sampling noise."""
     for n in (1, 8, 30):

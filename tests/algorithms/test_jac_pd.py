@@ -6,13 +6,12 @@ from box_model import EDGE, box_problem, wasserstein
 from oracles import GaussianCase, generator, relative_error
 
 from tallsbi.algorithms import build
-from tallsbi.compose import jac_pd as module
 from tallsbi.compose.jac import JacScore
 from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.mixture import MixtureScore
 
 GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
@@ -22,7 +21,7 @@ def composed(case, size=1000):
     return JacPDScore(bind_blocks(case.score(), case.observations(), size), case.prior(), case.B)
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (30, 2), (100, 10)])
 def test_gaussian_tall_score_is_exact(n, m, schedule):
     """The kernels are read off I + sigma^2 J, which is of size alpha near t = 1: 1e-16 / 1e-7 in float64."""
@@ -38,7 +37,7 @@ def test_blocks_of_observations_and_samples_do_not_matter(monkeypatch):
     case = GaussianCase(2, 7, 3)
     theta = case.states(0.3, S=11)
     whole = composed(case)(theta, 0.3)
-    monkeypatch.setattr(module, "_CHUNK", 200)
+    monkeypatch.setattr("tallsbi.compose.base._JACOBIAN_ENTRIES", 200)
     torch.testing.assert_close(composed(case, 3)(theta, 0.3), whole, rtol=1e-11, atol=1e-11)
 
 

@@ -10,7 +10,7 @@ from tallsbi import TallPosterior
 from tallsbi.algorithms.base import Problem
 from tallsbi.api.engine import Engine
 from tallsbi.priors.gaussian import Gaussian
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 
 MEAN, VARIANCE = torch.tensor([1.0, -2.0]), torch.tensor([4.0, 1.0])
@@ -60,7 +60,7 @@ class ExactEngine(Engine):
         # In units of the prior, where the diffusion covers it.
         scale = VARIANCE.double().sqrt()
         prior = self.prior.normalised(MEAN.double(), scale)
-        score = GaussianScore(prior, NOISE / (scale[:, None] * scale), BENCHMARK)
+        score = GaussianScore(prior, NOISE / (scale[:, None] * scale), NETWORK)
         return Problem(score, prior, (x - MEAN) / scale)
 
     def to_parameter(self, theta):

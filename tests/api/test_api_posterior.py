@@ -116,7 +116,7 @@ def test_datasets_in_turns_are_the_datasets_at_once(monkeypatch):
 
     posterior, x = exact_posterior(), datasets(5, 4)
     at_once = posterior.sample(x, 20)
-    monkeypatch.setattr(module, "_ENTRIES", 2 * 500 * 4 * 2)
+    monkeypatch.setattr(module, "_LARGEST_ARRAY", 2 * 500 * 4 * 2)
     torch.testing.assert_close(posterior.sample(x, 20), at_once)
 
 

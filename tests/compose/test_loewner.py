@@ -15,7 +15,7 @@ from tallsbi.priors.lognormal import LogNormal
 from tallsbi.priors.uniform import Uniform
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.multistep import Multistep
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.base import BoundScore, Score
 
 
@@ -94,7 +94,7 @@ def test_what_is_not_finite_stays_so_and_alone():
     n=st.sampled_from([2, 3, 10, 100, 1000]),
     m=st.integers(1, 5),
     kind=st.sampled_from(["gaussian", "lognormal", "uniform"]),
-    schedule=st.sampled_from([TOY, BENCHMARK]),
+    schedule=st.sampled_from([TOY, NETWORK]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
 @few_examples
@@ -123,7 +123,7 @@ def test_gauss_pd_is_positive_definite_for_every_covariance_prior_n_and_t(seed, 
     n=st.sampled_from([2, 3, 10, 100, 1000]),
     m=st.integers(1, 4),
     kind=st.sampled_from(["gaussian", "lognormal", "uniform"]),
-    schedule=st.sampled_from([TOY, BENCHMARK]),
+    schedule=st.sampled_from([TOY, NETWORK]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
 @settings(few_examples, max_examples=25)

@@ -14,14 +14,14 @@ import torch
 from tallsbi.algorithms.base import Problem
 from tallsbi.priors.truncated import truncated_normal_moments
 from tallsbi.priors.uniform import Uniform
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.base import BoundScore, Score
 
 EDGE = math.sqrt(3.0)  # unit variance, as after normalisation
 
 
 class BoxScore(Score):
-    def __init__(self, noise, schedule=BENCHMARK):
+    def __init__(self, noise, schedule=NETWORK):
         self.noise, self.schedule, self.dim = noise, schedule, len(noise)
 
     def bind(self, x):

@@ -83,7 +83,7 @@ def test_the_bandwidth_is_the_reference_s():
 def test_blocks_do_not_change_the_value(monkeypatch):
     samples, reference = normal(50, 3, 1), normal(41, 3, 2)
     whole = mmd2(samples, reference)
-    monkeypatch.setattr(mmd, "_ENTRIES", 64)
+    monkeypatch.setattr(mmd, "_KERNEL_ENTRIES", 64)
     assert mmd2(samples, reference) == pytest.approx(whole, abs=1e-13)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import few_examples, generator, random_covariance
 
 from tallsbi.priors.gaussian import Gaussian
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 
 
 def priors(B, m, seed=0):
@@ -31,13 +31,13 @@ def test_log_prob_is_scipys():
 def test_score_is_the_gradient_of_the_diffused_log_density(t, m, seed):
     prior = priors(3, m, seed)
     theta = torch.randn(3, 4, m, generator=generator(seed), dtype=torch.float64, requires_grad=True)
-    cov = BENCHMARK.alpha(t) * prior.cov + BENCHMARK.sigma2(t) * torch.eye(m, dtype=torch.float64)
+    cov = NETWORK.alpha(t) * prior.cov + NETWORK.sigma2(t) * torch.eye(m, dtype=torch.float64)
     diffused = torch.distributions.MultivariateNormal(
-        BENCHMARK.sqrt_alpha(t) * prior.mean[:, None], cov[:, None]
+        NETWORK.sqrt_alpha(t) * prior.mean[:, None], cov[:, None]
     )
     (gradient,) = torch.autograd.grad(diffused.log_prob(theta).sum(), theta)
     torch.testing.assert_close(
-        prior.diffused_score(theta.detach(), t, BENCHMARK), gradient, rtol=1e-9, atol=1e-9
+        prior.diffused_score(theta.detach(), t, NETWORK), gradient, rtol=1e-9, atol=1e-9
     )
 
 

@@ -7,7 +7,7 @@ import torch
 from oracles import check_gaussian_draws, generator
 
 from tallsbi.priors.lognormal import LogNormal
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 
 LOC, SCALE = torch.tensor([-0.1, 2.0]).double(), torch.tensor([0.5, 0.2]).double()
 
@@ -26,9 +26,9 @@ def test_no_mass_outside_the_positive_numbers():
 def test_score_and_precision_are_the_gaussians_of_the_logarithm():
     prior = LogNormal(LOC, SCALE)
     latent = prior.to_latent(prior.sample(6, generator()))[None]
-    cov = BENCHMARK.alpha(0.1) * torch.diag(SCALE**2) + BENCHMARK.sigma2(0.1) * torch.eye(2)
-    score, excess = prior.score_and_excess(latent, 0.1, BENCHMARK)
-    torch.testing.assert_close(score, (BENCHMARK.sqrt_alpha(0.1) * LOC - latent) @ torch.linalg.inv(cov))
+    cov = NETWORK.alpha(0.1) * torch.diag(SCALE**2) + NETWORK.sigma2(0.1) * torch.eye(2)
+    score, excess = prior.score_and_excess(latent, 0.1, NETWORK)
+    torch.testing.assert_close(score, (NETWORK.sqrt_alpha(0.1) * LOC - latent) @ torch.linalg.inv(cov))
     torch.testing.assert_close(excess[0, 0], torch.diag(1 / SCALE**2))
     assert prior.constant_precision
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles import few_examples, generator
 
 from tallsbi.priors.uniform import Uniform
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 
 LOW, HIGH = -1.0, 2.5
 POINTS = {
@@ -61,12 +61,12 @@ def quadrature(theta, t, schedule):
 def test_score_density_and_variance_are_the_integrals(where, t):
     """Relative error 1e-10 from t = 1e-4 to 1, inside, on the edge of and far outside the box."""
     prior, theta = box(), torch.tensor([[[POINTS[where]]]], dtype=torch.float64)
-    score, log_density, variance = quadrature(POINTS[where], t, BENCHMARK)
-    value = float(prior.diffused_score(theta, t, BENCHMARK))
+    score, log_density, variance = quadrature(POINTS[where], t, NETWORK)
+    value = float(prior.diffused_score(theta, t, NETWORK))
     # Inside the box the score can vanish: compare with its natural size there, 1 / sigma.
-    assert abs(value - score) <= 1e-10 * max(abs(score), 1e-3 / BENCHMARK.sigma(t))
-    assert float(prior.diffused_log_prob(theta, t, BENCHMARK)) == pytest.approx(float(log_density), rel=1e-10)
-    precision = float(prior.backward_precision(theta, t, BENCHMARK))
+    assert abs(value - score) <= 1e-10 * max(abs(score), 1e-3 / NETWORK.sigma(t))
+    assert float(prior.diffused_log_prob(theta, t, NETWORK)) == pytest.approx(float(log_density), rel=1e-10)
+    precision = float(prior.backward_precision(theta, t, NETWORK))
     assert precision == pytest.approx(float(1 / variance), rel=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_precision_is_the_jacobian_formula(t, point):
 @few_examples
 @given(st.floats(1e-6, 1), st.floats(-1e6, 1e6), st.sampled_from([torch.float32, torch.float64]))
 def test_excess_precision_is_never_negative(t, point, dtype):
-    score, excess = box(dtype).score_and_excess(torch.full((1, 1, 1), point, dtype=dtype), t, BENCHMARK)
+    score, excess = box(dtype).score_and_excess(torch.full((1, 1, 1), point, dtype=dtype), t, NETWORK)
     assert bool((excess >= 0).all())
     assert bool(score.isfinite().all() and excess.isfinite().all())
 

@@ -11,7 +11,7 @@ from tallsbi.compose.gauss import GaussScore
 from tallsbi.compose.jac import JacScore
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM, ddim_coefficients, eta_for
-from tallsbi.schedule import BENCHMARK, TOY, Schedule
+from tallsbi.schedule import NETWORK, TOY, Schedule
 
 
 def tall_score(case, name="GAUSS"):
@@ -29,7 +29,7 @@ def textbook_step(theta, score, t, s, eta, schedule, z):
     return math.sqrt(a_s) * denoised + math.sqrt(1 - a_s - sd**2) * direction + sd * z
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 @pytest.mark.parametrize("eta", [0.0, 0.2, 0.8, 1.0])
 def test_a_step_is_the_textbook_step(eta, schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)

@@ -9,7 +9,7 @@ from oracles import GaussianCase, generator
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.langevin import Langevin
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 
 
 def plain_langevin(tall, schedule, steps, inner, tau, samples, noise):
@@ -30,7 +30,7 @@ def plain_langevin(tall, schedule, steps, inner, tau, samples, noise):
     return theta
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 def test_run_is_the_plain_loop(schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)
     tall = FactorisedScore(case.bound(), case.prior(), 2)
@@ -46,7 +46,7 @@ def test_step_sizes():
         def __call__(self, theta, t):
             return torch.zeros_like(theta)
 
-    case = GaussianCase(1, 2, 1, schedule=BENCHMARK)
+    case = GaussianCase(1, 2, 1, schedule=NETWORK)
     tall, theta = Zero(case.bound(), case.prior(), 1), torch.zeros(1, 20_000, 1, dtype=torch.float64)
     for t, size in ((1.0, 0.0400), (0.3, 0.01196), (1 / 400, 5.0e-5)):
         moved = Langevin(steps=400, inner_steps=1).step(

@@ -9,7 +9,7 @@ from oracles import GaussianCase, generator
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.tamed import TamedLangevin
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 
 
 def plain_tamed(tall, schedule, steps, inner, ratio, samples, noise):
@@ -31,7 +31,7 @@ def plain_tamed(tall, schedule, steps, inner, ratio, samples, noise):
     return theta
 
 
-@pytest.mark.parametrize("schedule", [TOY, BENCHMARK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
 def test_run_is_the_plain_loop(schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)
     tall = FactorisedScore(case.bound(), case.prior(), 2)

@@ -12,7 +12,7 @@ from tallsbi.algorithms.gauss import Gauss
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.group_network import GroupArchitecture, GroupNetwork
 from tallsbi.scores.groups import GroupEncoding, block_sizes
@@ -121,11 +121,11 @@ def test_deep_set_is_evaluated_for_all_pairs_as_one_by_one():
     encoding, net = GroupEncoding("deep_set", 4), network()
     x = encoding.blocks(torch.randn(2, 10, 3, generator=generator(6), dtype=torch.float64))
     theta = torch.randn(2, 5, 2, generator=generator(7), dtype=torch.float64)
-    scores = NetworkScore(net, BENCHMARK).bind(x)(theta, 0.4)
+    scores = NetworkScore(net, NETWORK).bind(x)(theta, 0.4)
     assert scores.shape == (2, 5, 3, 2)
     time = torch.full((2, 5, 3), 0.4, dtype=torch.float64)
     eps = net(theta[:, :, None].expand(-1, -1, 3, -1), x[:, None].expand(-1, 5, -1, -1), time)
-    torch.testing.assert_close(scores, -eps / BENCHMARK.sigma(0.4))
+    torch.testing.assert_close(scores, -eps / NETWORK.sigma(0.4))
 
 
 def test_sizes_that_do_not_fit_are_refused():
@@ -171,7 +171,7 @@ class Case:
         self.noise = np.array([[1.0, -0.3], [-0.3, 2.0]])
         x = np.array([1.5, -1.0]) + rng.standard_normal((1, n, 2)) @ np.linalg.cholesky(self.noise).T
         self.rows = GroupEncoding("mean", n_max).blocks(torch.from_numpy(x))
-        self.score = ExactSetScore((self.mean, self.cov), self.noise, n_max, BENCHMARK)
+        self.score = ExactSetScore((self.mean, self.cov), self.noise, n_max, NETWORK)
         self.prior = Gaussian(torch.from_numpy(self.mean), torch.from_numpy(self.cov))
         self.posterior_cov = np.linalg.inv(np.linalg.inv(self.cov) + n * np.linalg.inv(self.noise))
         right = np.linalg.solve(self.cov, self.mean) + np.linalg.solve(self.noise, x[0].sum(0))
@@ -187,8 +187,8 @@ def test_blocks_compose_to_the_score_of_all_observations(t, n_max):
     assert bound.n == -(-8 // n_max)
     theta = torch.randn(1, 6, 2, generator=generator(8), dtype=torch.float64)
     tall = GaussScore(bound, case.prior, covs, torch.float64)(theta, t)
-    diffused = BENCHMARK.alpha(t) * case.posterior_cov + BENCHMARK.sigma2(t) * np.eye(2)
-    residual = BENCHMARK.sqrt_alpha(t) * case.posterior_mean - theta[0].numpy()
+    diffused = NETWORK.alpha(t) * case.posterior_cov + NETWORK.sigma2(t) * np.eye(2)
+    residual = NETWORK.sqrt_alpha(t) * case.posterior_mean - theta[0].numpy()
     np.testing.assert_allclose(tall[0].numpy(), np.linalg.solve(diffused, residual.T).T, rtol=1e-5)
 
 

@@ -7,7 +7,7 @@ import torch
 from problems import generator
 from safetensors.torch import save_file
 
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork, read_network, sidecar, write_network
@@ -24,7 +24,7 @@ def saved(dtype=torch.float32):
         torch.randn(20, 2, generator=draws), torch.rand(20, 3, generator=draws), log_x=True
     )
     losses = torch.rand(7, generator=draws, dtype=torch.float64)
-    return SavedNetwork(network, normaliser, BENCHMARK, "slcp", losses, {"epochs": 3, "loss": 0.1})
+    return SavedNetwork(network, normaliser, NETWORK, "slcp", losses, {"epochs": 3, "loss": 0.1})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

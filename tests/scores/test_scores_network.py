@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import few_examples, generator
 
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores import network_eval as module
 from tallsbi.scores.network import Architecture, ScoreNetwork, time_features
 from tallsbi.scores.network_eval import NetworkScore
@@ -98,9 +98,9 @@ def test_time_features_of_a_batch():
 def test_tall_evaluation_is_the_plain_network(m, d, hidden, f, norm, on_theta, on_x, sizes, t):
     architecture = Architecture(m, d, hidden, f, norm, on_theta, on_x)
     network, theta, x = setup(architecture, *sizes)
-    bound = NetworkScore(network, BENCHMARK).bind(x)
-    expected = plain(network, theta, x, t, BENCHMARK)
-    scale = 1 / BENCHMARK.sigma(t)
+    bound = NetworkScore(network, NETWORK).bind(x)
+    expected = plain(network, theta, x, t, NETWORK)
+    scale = 1 / NETWORK.sigma(t)
     torch.testing.assert_close(bound(theta, t), expected, rtol=1e-9, atol=1e-10 * scale)
     torch.testing.assert_close(bound.total(theta, t), expected.sum(2), rtol=1e-9, atol=1e-9 * scale)
 
@@ -127,7 +127,7 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch, architecture, rows)
     network, theta, x = setup(architecture, B=5, S=7, n=4)
     bound = NetworkScore(network, TOY).bind(x)
     expected = bound(theta, 0.4), bound.total(theta, 0.4), *bound.with_jacobian(theta, 0.4)
-    monkeypatch.setattr(module, "_ROWS", rows)
+    monkeypatch.setattr(module, "_ROWS_ON_CPU", rows)
     blocked = bound(theta, 0.4), bound.total(theta, 0.4), *bound.with_jacobian(theta, 0.4)
     for one, other in zip(expected, blocked, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
@@ -142,15 +142,15 @@ def test_blocks_cover_everything_once_and_stay_small(B, S, n, copies):
     for bs, ss in buffers.blocks():
         seen[bs, ss] += 1
         block = buffers.take(0, bs, ss, 256)
-        assert block.shape[0] * block.shape[1] <= max(module._ROWS, n * copies)
+        assert block.shape[0] * block.shape[1] <= max(module._ROWS_ON_CPU, n * copies)
         assert torch.empty(B, S, n)[bs, ss].is_contiguous()
     assert bool((seen == 1).all())
 
 
 def test_single_precision_is_good_to_single_precision():
     network, theta, x = setup(Architecture(5, 8), B=1, S=20, n=6, dtype=torch.float32)
-    value = NetworkScore(network, BENCHMARK).bind(x)(theta, 0.3)
-    exact = plain(network.double(), theta.double(), x.double(), 0.3, BENCHMARK)
+    value = NetworkScore(network, NETWORK).bind(x)(theta, 0.3)
+    exact = plain(network.double(), theta.double(), x.double(), 0.3, NETWORK)
     assert value.dtype == torch.float32
     assert float((value - exact).abs().max()) < 1e-5 * float(exact.abs().max())
 
@@ -158,7 +158,7 @@ def test_single_precision_is_good_to_single_precision():
 def test_evaluation_leaves_network_and_arguments_alone():
     network, theta, x = setup(ARCHITECTURES[1])
     before = [parameter.clone() for parameter in network.parameters()], theta.clone(), x.clone()
-    bound = NetworkScore(network, BENCHMARK).bind(x)
+    bound = NetworkScore(network, NETWORK).bind(x)
     first = bound(theta, 0.4)
     bound.with_jacobian(theta, 0.4), bound.total(theta, 0.2)
     assert torch.equal(bound(theta, 0.4), first)
@@ -172,7 +172,7 @@ def test_evaluation_leaves_network_and_arguments_alone():
 def test_nan_stays_with_its_sample():
     network, theta, x = setup(ARCHITECTURES[0])
     theta[1, 2, 0] = torch.nan
-    bound = NetworkScore(network, BENCHMARK).bind(x)
+    bound = NetworkScore(network, NETWORK).bind(x)
     scores, _ = bound.with_jacobian(theta, 0.4)
     for value in (bound(theta, 0.4), scores, bound.total(theta, 0.4)):
         bad = value.isnan().flatten(2).any(2)

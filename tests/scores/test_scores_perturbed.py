@@ -73,7 +73,7 @@ def test_the_size_of_the_blocks_does_not_matter(monkeypatch, chunk):
     case, _, score = setup(B=5, n=4, m=2)
     theta, bound = case.states(0.4, S=7), score.bind(case.observations())
     expected = bound(theta, 0.4), bound.total(theta, 0.4), *bound.with_jacobian(theta, 0.4)
-    monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(module, "_HIDDEN_AT_ONCE", chunk)
     blocked = bound(theta, 0.4), bound.total(theta, 0.4), *bound.with_jacobian(theta, 0.4)
     for one, other in zip(expected, blocked, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)

@@ -11,7 +11,7 @@ from problems import generator
 from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors.gaussian import Gaussian
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.group_network import read_group_network
 from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network_eval import NetworkScore
@@ -38,7 +38,7 @@ def simulate(rows, places, seed=0):
 
 def test_mean_trains_on_the_encoded_rows_and_draws_sizes_once():
     theta, x = simulate(300, 5)
-    trained = train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
+    trained = train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, NETWORK, seed=1)
     assert trained.network.architecture.x_dim == 2 + 4
     assert trained.facts["encoding"] == {"kind": "mean", "n_max": 4, "log_x": False}
     latent = trained.data.x.double() * trained.data.normaliser.x_std + trained.data.normaliser.x_mean
@@ -83,12 +83,8 @@ def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
     """The trunk alone, fed with the codes, is an ordinary network."""
     theta, x = simulate(64, 2)
     encoding = GroupEncoding("deep_set", 2)
-    run = groups.GroupRun(
-        prepare_groups(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, BENCHMARK, 1
-    )
-    rows = epoch_rows(
-        run.data.theta, draw_groups(run.full, encoding, generator(2)), BENCHMARK, 3, generator(3)
-    )
+    run = groups.GroupRun(prepare_groups(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, NETWORK, 1)
+    rows = epoch_rows(run.data.theta, draw_groups(run.full, encoding, generator(2)), NETWORK, 3, generator(3))
     loss = run.gradient(rows)
     a = run.network.architecture
     inputs = rows.inputs.tensor_split((2, 2 + a.x_dim), dim=1)
@@ -121,7 +117,7 @@ def learn(kind, seed=1):
     settings = TrainingSettings(
         learning_rate=1e-3, batch_size=128, epochs=50, ema_decay=0.995, validate_every=10
     )
-    return train_on_groups(theta, x, GroupEncoding(kind, 4), settings, BENCHMARK, seed=seed)
+    return train_on_groups(theta, x, GroupEncoding(kind, 4), settings, NETWORK, seed=seed)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +137,7 @@ def test_deep_set_learns_the_posterior_of_a_set(trained, size):
     normaliser = trained.data.normaliser
     draws = generator(6)
     t, z = 0.9 * torch.rand(2000, generator=draws) + 0.05, torch.randn(2000, 2, generator=draws)
-    point = diffuse(normaliser.theta(theta), t, z, BENCHMARK)
+    point = diffuse(normaliser.theta(theta), t, z, NETWORK)
     predicted = trained.network(point, normaliser.x(rows), t)
 
     def error(members):
@@ -157,8 +153,8 @@ def best_noise(point, x, t, normaliser):
     mean = variance * x.double().sum(1) / NOISE**2
     mean, variance = (mean - normaliser.theta_mean) / normaliser.theta_std, variance / normaliser.theta_std**2
     t = t.double()[:, None]
-    residual = point.double() - BENCHMARK.sqrt_alpha(t) * mean
-    return BENCHMARK.sigma(t) * residual / (BENCHMARK.alpha(t) * variance + BENCHMARK.sigma2(t))
+    residual = point.double() - NETWORK.sqrt_alpha(t) * mean
+    return NETWORK.sigma(t) * residual / (NETWORK.alpha(t) * variance + NETWORK.sigma2(t))
 
 
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
@@ -183,8 +179,8 @@ def test_gauss_on_blocks_finds_the_tall_posterior(trained, kind):
 def test_logarithms_are_part_of_the_encoding(kind):
     """Training on exp(x) in logarithms is training on x, up to rounding."""
     theta, x = simulate(200, 3)
-    plain = train_on_groups(theta, x, GroupEncoding(kind, 3), SMALL, BENCHMARK, seed=1)
-    logs = train_on_groups(theta, x.exp(), GroupEncoding(kind, 3, log_x=True), SMALL, BENCHMARK, seed=1)
+    plain = train_on_groups(theta, x, GroupEncoding(kind, 3), SMALL, NETWORK, seed=1)
+    logs = train_on_groups(theta, x.exp(), GroupEncoding(kind, 3, log_x=True), SMALL, NETWORK, seed=1)
     assert not logs.data.normaliser.log_x
     np.testing.assert_allclose(logs.losses.train_loss, plain.losses.train_loss, rtol=1e-3)
 
@@ -200,7 +196,7 @@ def test_validation_loss_falls_and_facts_are_there(trained):
 def test_round_trip_on_disk(tmp_path, kind):
     theta, x = simulate(200, 3)
     encoding = GroupEncoding(kind, 3)
-    before = train_on_groups(theta, x, encoding, SMALL, BENCHMARK, seed=1).saved("toy")
+    before = train_on_groups(theta, x, encoding, SMALL, NETWORK, seed=1).saved("toy")
     path = tmp_path / "net.safetensors"
     write_network(before, path)
     after, read = read_group_network(path)
@@ -222,9 +218,9 @@ def test_round_trip_on_disk(tmp_path, kind):
 
 def test_a_network_without_an_encoding_is_refused(tmp_path):
     theta, x = simulate(200, 3)
-    saved = train_on_groups(theta, x, GroupEncoding("deep_set", 3), SMALL, BENCHMARK, seed=1).saved("toy")
+    saved = train_on_groups(theta, x, GroupEncoding("deep_set", 3), SMALL, NETWORK, seed=1).saved("toy")
     write_network(replace(saved, facts={}), tmp_path / "net.safetensors")
-    with pytest.raises(DataError, match="network on sets"):
+    with pytest.raises(DataError, match="network on groups"):
         read_group_network(tmp_path / "net.safetensors")
 
 
@@ -234,7 +230,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
 
     def run(folder=None, progress=iter):
         return train_on_groups(
-            theta, x, GroupEncoding(kind, 3), SMALL, BENCHMARK, seed=1,
+            theta, x, GroupEncoding(kind, 3), SMALL, NETWORK, seed=1,
             checkpoint_dir=folder, checkpoint_seconds=0, progress=progress,
         )  # fmt: skip
 
@@ -259,10 +255,8 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
 def test_wrong_settings_are_named():
     theta, x = simulate(50, 3)
     with pytest.raises(ValueError, match=r"n_max = 4.*3 observations"):
-        train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, BENCHMARK, seed=1)
+        train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, NETWORK, seed=1)
     with pytest.raises(ValueError, match=r"drop_context = 0\.2"):
-        train_on_groups(
-            theta, x, GroupEncoding("mean", 3), replace(SMALL, drop_context=0.2), BENCHMARK, seed=1
-        )
+        train_on_groups(theta, x, GroupEncoding("mean", 3), replace(SMALL, drop_context=0.2), NETWORK, seed=1)
     with pytest.raises(ValueError, match="validation_share"):
         prepare_groups(theta[:2], x[:2], GroupEncoding("deep_set", 3), 0.2, generator(1))

@@ -44,11 +44,11 @@ def test_training_loads_neither_compiler_nor_symbolic_algebra():
     """Seconds per job, for nothing."""
     script = (
         "import sys, torch\n"
-        "from tallsbi.schedule import BENCHMARK\n"
+        "from tallsbi.schedule import NETWORK\n"
         "from tallsbi.training.loop import train\n"
         "from tallsbi.training.settings import TrainingSettings\n"
         "theta = torch.linspace(0, 1, 40).reshape(20, 2)\n"
-        "train(theta, theta, TrainingSettings(epochs=2, hidden=(4,)), BENCHMARK, seed=1)\n"
+        "train(theta, theta, TrainingSettings(epochs=2, hidden=(4,)), NETWORK, seed=1)\n"
         "sys.exit('torch._dynamo' in sys.modules or 'sympy' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

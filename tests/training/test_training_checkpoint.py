@@ -13,7 +13,7 @@ import pytest
 import torch
 from problems import SMALL, LinearGaussian
 
-from tallsbi.schedule import BENCHMARK, TOY
+from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.network_file import write_network
 from tallsbi.training import checkpoint, loop
 from tallsbi.training.adam import Adam
@@ -26,7 +26,7 @@ class Killed(Exception):
     pass
 
 
-def run(folder=None, settings=SMALL, seed=3, data_seed=0, schedule=BENCHMARK, seconds=0.0):
+def run(folder=None, settings=SMALL, seed=3, data_seed=0, schedule=NETWORK, seconds=0.0):
     theta, x = LinearGaussian().simulate(200, data_seed)
     return loop.train(
         theta, x, settings, schedule, seed=seed, checkpoint_dir=folder, checkpoint_seconds=seconds
@@ -82,11 +82,11 @@ import torch
 torch.set_num_threads(1)
 from dataclasses import replace
 from problems import SMALL, LinearGaussian
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.training.loop import train
 theta, x = LinearGaussian().simulate(200, 0)
 print("ready", flush=True)
-train(theta, x, replace(SMALL, epochs=int(sys.argv[3])), BENCHMARK, seed=3,
+train(theta, x, replace(SMALL, epochs=int(sys.argv[3])), NETWORK, seed=3,
       checkpoint_dir=Path(sys.argv[1]), checkpoint_seconds=0.0)
 """
 

@@ -8,7 +8,7 @@ from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.ddim import DDIM
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.context import dropped, with_context
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.training.loop import train
@@ -34,7 +34,7 @@ def test_share_of_rows_without_context(make):
     """2,000 rows at 20 %: the bound is six standard errors wide, less than one false alarm in 10^8."""
     theta, x = torch.randn(2000, 2, generator=generator(2)), torch.randn(2000, 3, generator=generator(3))
     extra = (1,) if make is validation_rows else ()
-    rows = make(theta, x, BENCHMARK, 3, *extra, generator(4), 0.2)
+    rows = make(theta, x, NETWORK, 3, *extra, generator(4), 0.2)
     flag = rows.inputs[:, 2 + 3]
     assert set(flag.tolist()) == {0.0, 1.0}
     assert abs(float(1 - flag.mean()) - 0.2) < 6 * (0.2 * 0.8 / 2000) ** 0.5
@@ -43,7 +43,7 @@ def test_share_of_rows_without_context(make):
 
 def test_without_dropping_the_inputs_have_no_flag():
     theta, x = torch.randn(10, 2, generator=generator(2)), torch.randn(10, 3, generator=generator(3))
-    assert epoch_rows(theta, x, BENCHMARK, 3, generator(4)).inputs.shape[1] == 2 + 3 + 6
+    assert epoch_rows(theta, x, NETWORK, 3, generator(4)).inputs.shape[1] == 2 + 3 + 6
 
 
 def test_a_drop_of_one_is_refused():
@@ -57,7 +57,7 @@ def posterior():
     prior = Gaussian(torch.tensor([1.0, -2.0]), torch.diag(torch.tensor([1.0, 4.0])))
     theta = prior.sample(3000, generator(5))
     x = theta + torch.randn(3000, 2, generator=generator(6))
-    return NetworkEngine(train(theta, x, SETTINGS, BENCHMARK, seed=1).saved("toy"), prior)
+    return NetworkEngine(train(theta, x, SETTINGS, NETWORK, seed=1).saved("toy"), prior)
 
 
 def learned(posterior):
@@ -71,7 +71,7 @@ def test_learned_prior_has_the_covariance_and_score_of_the_prior(posterior):
     problem = mine.problem(torch.zeros(2, 3, 2))
     theta = torch.randn(2, 40, 2, generator=generator(8))
     for t in (0.3, 0.6):
-        score, excess = problem.prior.score_and_excess(theta, t, BENCHMARK)
+        score, excess = problem.prior.score_and_excess(theta, t, NETWORK)
         assert score.shape == theta.shape
         assert excess.shape == (1, 1, 2, 2)
         # Diffused N(0, I) is N(0, (alpha + sigma^2) I), and alpha + sigma^2 = 1 up to the floor.
@@ -103,7 +103,7 @@ def test_a_network_without_a_prior_of_its_own_says_so(posterior):
         torch.randn(100, 2, generator=generator(1)),
         torch.randn(100, 2, generator=generator(2)),
         TrainingSettings(epochs=1, hidden=(4,)),
-        BENCHMARK,
+        NETWORK,
         seed=1,
     )
     with pytest.raises(ValueError, match="drop_context > 0"):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import generator
 
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.training.ema import Average
 from tallsbi.training.gradient import PerceptronGradient, flatten
@@ -29,7 +29,7 @@ def test_gradient_equals_autograd(m, d, hidden, f, norm, theta_embedding, x_embe
     batch = epoch_rows(
         torch.randn(rows, m, generator=draws, dtype=torch.float64),
         torch.randn(rows, d, generator=draws, dtype=torch.float64),
-        BENCHMARK,
+        NETWORK,
         f,
         draws,
     )
@@ -49,7 +49,7 @@ def test_batches_of_different_sizes_share_the_buffers():
     flatten(network)
     draws = generator(2)
     rows = epoch_rows(
-        torch.randn(20, 2, generator=draws).double(), torch.randn(20, 3, generator=draws).double(), BENCHMARK, 3, draws
+        torch.randn(20, 2, generator=draws).double(), torch.randn(20, 3, generator=draws).double(), NETWORK, 3, draws
     )  # fmt: skip
     gradient, parts = PerceptronGradient(network, 12), []
     for start, stop in ((0, 12), (12, 20)):

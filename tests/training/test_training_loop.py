@@ -11,7 +11,7 @@ from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.training.data import prepare
 from tallsbi.training.loop import TrainingDiverged, train
@@ -27,7 +27,7 @@ def trained():
     settings = TrainingSettings(
         learning_rate=1e-3, batch_size=256, epochs=100, hidden=(64, 64), ema_decay=0.998, validate_every=20
     )
-    return train(theta, x, settings, BENCHMARK, seed=1)
+    return train(theta, x, settings, NETWORK, seed=1)
 
 
 @pytest.mark.parametrize("t", [0.1, 0.3, 0.6])
@@ -36,15 +36,15 @@ def test_it_learns_the_score_of_a_gaussian(trained, t):
     theta, x = CASE.simulate(2000, seed=9)
     normaliser = trained.data.normaliser
     z = torch.randn(theta.shape, generator=generator(2))
-    point = BENCHMARK.sqrt_alpha(t) * normaliser.theta(theta) + BENCHMARK.sigma(t) * z
+    point = NETWORK.sqrt_alpha(t) * normaliser.theta(theta) + NETWORK.sigma(t) * z
     observation = normaliser.x(x)
     score = NetworkScore(trained.network, trained.schedule).bind(observation[:, None])(point[:, None], t)[
         :, 0, 0
     ]
-    exact = CASE.single_score(point, observation, t, normaliser, BENCHMARK)
-    error = BENCHMARK.sigma(t) * (score - exact)
+    exact = CASE.single_score(point, observation, t, normaliser, NETWORK)
+    error = NETWORK.sigma(t) * (score - exact)
     assert float(error.square().mean().sqrt()) < 0.06
-    assert float((BENCHMARK.sigma(t) * exact).square().mean().sqrt()) > 0.3
+    assert float((NETWORK.sigma(t) * exact).square().mean().sqrt()) > 0.3
 
 
 def test_gauss_samples_the_tall_posterior_with_it(trained):
@@ -78,7 +78,7 @@ def test_losses_are_a_tidy_frame(trained):
 
 def test_published_keeps_the_final_average():
     theta, x = CASE.simulate(100)
-    long = train(theta, x, replace(SMALL, epochs=30, learning_rate=0.05), BENCHMARK, seed=1)
+    long = train(theta, x, replace(SMALL, epochs=30, learning_rate=0.05), NETWORK, seed=1)
     assert long.facts["epochs"] == long.facts["kept_epoch"] == 30
     assert not long.facts["stopped_early"]
     assert long.facts["validation_loss"] == pytest.approx(float(long.losses["val_loss"].iloc[-1]), rel=1e-12)
@@ -90,7 +90,7 @@ def overfit(**changes):
     settings = replace(
         SMALL, epochs=300, learning_rate=0.01, hidden=(64, 64), validate_every=1, ema_decay=0.9, min_epochs=0,
     )  # fmt: skip
-    return train(theta, x, replace(settings, **changes), BENCHMARK, seed=1)
+    return train(theta, x, replace(settings, **changes), NETWORK, seed=1)
 
 
 def test_early_stopping_keeps_the_best_and_stops_on_time():
@@ -103,7 +103,7 @@ def test_early_stopping_keeps_the_best_and_stops_on_time():
     # Really the weights of that epoch: their loss, computed again from the returned network.
     data = stopped.data
     rows = validation_rows(
-        data.held_out_theta, data.held_out_x, BENCHMARK, 3, SMALL.validation_draws, _validation_stream()
+        data.held_out_theta, data.held_out_x, NETWORK, 3, SMALL.validation_draws, _validation_stream()
     )
     again = float(row_losses(stopped.network, rows, SMALL.validation_draws).mean())
     assert again == pytest.approx(float(curve.min()), rel=1e-9)
@@ -151,7 +151,7 @@ def test_learning_rates_hold_out_the_same_rows():
 
 def test_the_same_seed_gives_the_same_network_and_another_another():
     theta, x = CASE.simulate(100)
-    one, two, other = (train(theta, x, SMALL, BENCHMARK, seed=seed) for seed in (1, 1, 2))
+    one, two, other = (train(theta, x, SMALL, NETWORK, seed=seed) for seed in (1, 1, 2))
     first, second, third = (
         torch.cat([p.flatten() for p in r.network.parameters()]) for r in (one, two, other)
     )
@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_network_and_another_another():
 def test_a_degenerate_column_does_no_harm():
     theta, x = CASE.simulate(200)
     constant = torch.cat([x, torch.zeros(200, 1)], dim=1)
-    trained = train(theta, constant, SMALL, BENCHMARK, seed=1)
+    trained = train(theta, constant, SMALL, NETWORK, seed=1)
     assert bool(trained.losses["train_loss"].notna().all())
     assert all(bool(p.isfinite().all()) for p in trained.network.parameters())
 
@@ -170,7 +170,7 @@ def test_a_degenerate_column_does_no_harm():
 def test_a_diverging_training_names_the_rate():
     theta, x = CASE.simulate(200)
     with pytest.raises(TrainingDiverged, match="learning_rate = 1e\\+30"):
-        train(theta, x, replace(SMALL, learning_rate=1e30), BENCHMARK, seed=1)
+        train(theta, x, replace(SMALL, learning_rate=1e30), NETWORK, seed=1)
 
 
 def test_progress_sees_every_epoch():
@@ -182,7 +182,7 @@ def test_progress_sees_every_epoch():
             seen.append(epoch)
 
     theta, x = CASE.simulate(100)
-    train(theta, x, SMALL, BENCHMARK, seed=1, progress=progress)
+    train(theta, x, SMALL, NETWORK, seed=1, progress=progress)
     assert len(seen) >= SMALL.epochs - 1
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from problems import generator
 
-from tallsbi.schedule import BENCHMARK, Schedule
+from tallsbi.schedule import NETWORK, Schedule
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.training.gradient import PerceptronGradient, flatten
 from tallsbi.training.loss import diffuse, epoch_rows, row_losses, rows_at, validation_rows
@@ -53,7 +53,7 @@ def test_the_loss_by_hand():
             (hidden + 0.5 - float(noise[row, 0])) ** 2,
             (-2 * hidden + 0.25 - float(noise[row, 1])) ** 2,
         ]
-    rows = rows_at(theta, x, t, noise, BENCHMARK, 1)
+    rows = rows_at(theta, x, t, noise, NETWORK, 1)
     assert float(row_losses(network, rows).mean()) == pytest.approx(sum(squares) / 4, rel=1e-12)
     flatten(network)
     assert float(PerceptronGradient(network, 2)(rows)) == pytest.approx(sum(squares) / 4, rel=1e-12)
@@ -71,7 +71,7 @@ def test_an_epoch_has_every_row_once_with_its_own_observation():
 
 def test_validation_times_are_spread_evenly_and_rows_repeat():
     theta, draws = torch.arange(20.0)[:, None], 3
-    rows = validation_rows(theta, theta * 2, BENCHMARK, 1, draws, generator())
+    rows = validation_rows(theta, theta * 2, NETWORK, 1, draws, generator())
     t = torch.arccos(rows.inputs[:, 2].double()) / math.pi
     cells = (t.sort().values * 60).floor()
     # In float32 a time may fall on the border of its cell.
@@ -81,7 +81,7 @@ def test_validation_times_are_spread_evenly_and_rows_repeat():
 
 def test_validation_rows_depend_on_the_generator_only():
     theta = torch.randn(20, 2, generator=generator())
-    one, two, other = (validation_rows(theta, theta, BENCHMARK, 3, 2, generator(s)) for s in (5, 5, 6))
+    one, two, other = (validation_rows(theta, theta, NETWORK, 3, 2, generator(s)) for s in (5, 5, 6))
     assert torch.equal(one.inputs, two.inputs)
     assert torch.equal(one.noise, two.noise)
     assert not torch.equal(one.noise, other.noise)
@@ -90,6 +90,6 @@ def test_validation_rows_depend_on_the_generator_only():
 def test_draws_are_averaged_row_by_row():
     network = ScoreNetwork(Architecture(2, 2, hidden=(8,)), generator())
     theta = torch.randn(10, 2, generator=generator(1))
-    rows = validation_rows(theta, theta, BENCHMARK, 3, 4, generator(2))
+    rows = validation_rows(theta, theta, NETWORK, 3, 4, generator(2))
     separate = row_losses(network, rows)
     torch.testing.assert_close(row_losses(network, rows, 4), separate.view(4, 10).mean(0))

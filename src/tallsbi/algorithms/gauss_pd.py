@@ -25,7 +25,7 @@ from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.multistep import Multistep
 from tallsbi.shapes import States
 
-_ENTRIES = 4_000_000  # scores held at once
+_SCORES_AT_ONCE = 4_000_000  # scores held at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
             tall: TallScore = FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
         else:
             covariances = self.covariances(problem, noise)
-            size = max(1, _ENTRIES // (B * samples * problem.score.dim))
+            size = max(1, _SCORES_AT_ONCE // (B * samples * problem.score.dim))
             tall = GaussPDScore(
                 bind_blocks(problem.score, problem.x, size),
                 problem.prior,

@@ -19,11 +19,11 @@ from torch import Tensor
 from tallsbi.metrics.lc2st import LocalTest, local_test
 from tallsbi.random import integer_seed
 
-_LEVEL = 0.05
-FEWEST = 3
+_SIGNIFICANCE = 0.05
+MIN_DATASETS = 3
 """Datasets that a diagnosis needs at all."""
-_TELLING = 100  # datasets from which on tests that do not reject say something
-_CLEAR = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
+_CONCLUSIVE_DATASETS = 100  # datasets from which on tests that do not reject say something
+_C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class Diagnosis:
     def calibrated(self) -> bool:
         """No test rejects at 5 per cent, divided by the number of tests, and draws are spread like the prior."""
         p_values = [*self.ks_p_values, *([self.local_p_value] if self.local is not None else [])]
-        chance = max(_CLEAR, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
-        return bool(min(p_values) >= _LEVEL / len(p_values) and self.c2st_prior.max() <= 0.5 + chance)
+        chance = max(_C2ST_MARGIN, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
+        return bool(min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + chance)
 
     def __str__(self) -> str:
         lines = [
@@ -74,9 +74,10 @@ class Diagnosis:
             )
         if not self.calibrated:
             lines.append("NOT calibrated: a test rejects")
-        elif len(self.ranks) < _TELLING:
+        elif len(self.ranks) < _CONCLUSIVE_DATASETS:
             lines.append(
-                f"no test rejects, but {len(self.ranks)} datasets are too few to tell; use {_TELLING} or more"
+                f"no test rejects, but {len(self.ranks)} datasets are too few to tell; use "
+                f"{_CONCLUSIVE_DATASETS} or more"
             )
         else:
             lines.append("no test rejects")

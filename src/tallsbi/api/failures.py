@@ -13,7 +13,7 @@ from tallsbi.api.inputs import METHOD
 from tallsbi.priors.base import Prior
 from tallsbi.shapes import States
 
-_PLAUSIBLE = 8.0  # standard deviations from the mean of a prior without bounds
+_PLAUSIBLE_DEVIATIONS = 8.0  # standard deviations from the mean of a prior without bounds
 
 
 def advice(method: str) -> str:
@@ -27,7 +27,7 @@ def warn(method: str, theta: States, prior: Prior, lost_definiteness: Int[Tensor
     """Says how many draws are lost or implausible, and where the composition was not positive definite."""
     kinds = {
         "not finite": ~theta.isfinite().all(-1),
-        f"outside the prior's support, or beyond {_PLAUSIBLE:g} of its standard deviations": implausible(
+        f"outside the prior's support, or beyond {_PLAUSIBLE_DEVIATIONS:g} of its standard deviations": implausible(
             prior, theta
         ),
     }
@@ -50,7 +50,7 @@ def warn(method: str, theta: States, prior: Prior, lost_definiteness: Int[Tensor
 
 def implausible(prior: Prior, theta: States) -> Bool[Tensor, "B S"]:
     """Finite draws outside the prior's support, or far beyond the bulk of it where that has no bounds."""
-    bounds, finite = prior.reach(_PLAUSIBLE), theta.isfinite().all(-1)
+    bounds, finite = prior.reach(_PLAUSIBLE_DEVIATIONS), theta.isfinite().all(-1)
     if bounds is None:
         return torch.zeros_like(finite)
     low, high = (bound.to(theta) for bound in bounds)

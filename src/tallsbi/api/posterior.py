@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import failures, files, inputs, pairs
-from tallsbi.api.diagnosis import FEWEST, Diagnosis, calibration, local_calibration
+from tallsbi.api.diagnosis import MIN_DATASETS, Diagnosis, calibration, local_calibration
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.priors import as_prior
@@ -23,7 +23,7 @@ from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
 from tallsbi.random import integer_seed, torch_generator
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.shapes import Observations, States
 from tallsbi.training.loop import train
 from tallsbi.training.settings import TrainingSettings
@@ -31,7 +31,7 @@ from tallsbi.training.settings import TrainingSettings
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENTRIES = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
+_LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class TallPosterior:
             prior.to_latent(theta),
             x,
             settings,
-            BENCHMARK,
+            NETWORK,
             seed=integer_seed(seed, "api", "training"),
             log_x=log_x,
             checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
@@ -192,10 +192,10 @@ class TallPosterior:
         samples = inputs.count(n_samples, "n_samples")
         drawn = self._draw(algorithm, method, x, samples, seed, progress)
         usable = drawn.isfinite().all(-1).all(-1)
-        if int(usable.sum()) < FEWEST:
+        if int(usable.sum()) < MIN_DATASETS:
             raise ValueError(
                 f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets, and a diagnosis needs "
-                f"{FEWEST}; raise `datasets`, or, if draws were lost, {failures.advice(method)}."
+                f"{MIN_DATASETS}; raise `datasets`, or, if draws were lost, {failures.advice(method)}."
             )
         theta, x, drawn = theta[usable], x[usable], drawn[usable]
         ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
@@ -272,7 +272,7 @@ class TallPosterior:
         progress: bool,
     ) -> States:
         width = max(samples, getattr(algorithm, "cov_samples", 0))
-        size = max(1, _ENTRIES // (width * min(x.shape[1], 100) * self.theta_dim))
+        size = max(1, _LARGEST_ARRAY // (width * min(x.shape[1], 100) * self.theta_dim))
         bar = _bar(method) if progress else iter
         runs = []
         for part in x.split(size):

@@ -34,8 +34,8 @@ from tallsbi.schedule import Schedule
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.shapes import Observations, Scores, States
 
-_PAIRS = 30_000  # samples times observations evaluated at once
-_SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
+_PAIRS_AT_ONCE = 30_000  # samples times observations evaluated at once
+_LARGEST_SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
 
 
 class SbiScore(Score):
@@ -77,7 +77,7 @@ class BoundSbiScore(BoundScore):
     def __call__(self, theta: States, t: float) -> Scores:
         tau, mu, scale = self.score.process.at(t)
         time = theta.new_tensor(tau)
-        size = max(1, _PAIRS // (theta.shape[0] * self.n))
+        size = max(1, _PAIRS_AT_ONCE // (theta.shape[0] * self.n))
         state = theta * scale + mu * self.score.centre.to(theta)
         # Blocks are joined and not written in place: forward-mode differentiation passes through here.
         parts = [
@@ -206,7 +206,7 @@ class SbiEngine(Engine):
                 "trained with."
             )
         left = score.schedule.sqrt_alpha(1.0) * float(score.spread.max())
-        if left > _SIGNAL:
+        if left > _LARGEST_SIGNAL:
             warnings.warn(
                 f"the diffusion of this sbi network does not cover its parameters: at its end {left:.2g} noise "
                 "standard deviations of them are left, and samplers start from pure noise. Train it on "

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tallsbi.shapes import Observations
 
-FAR = 1.5  # times the distance of the farthest simulation
+FAR_FACTOR = 1.5  # times the distance of the farthest simulation
 _ROUNDING = 1e-8  # a variance below this share of the largest one
 
 
@@ -54,7 +54,7 @@ class TrainingRange:
     def warn(self, x: Observations) -> None:
         """Says which observations are far beyond all simulations, and how far."""
         distances = self.distances(x)
-        far = distances > FAR * self.farthest
+        far = distances > FAR_FACTOR * self.farthest
         if not bool(far.any()):
             return
         dataset, observation = divmod(int(distances.argmax()), x.shape[1])

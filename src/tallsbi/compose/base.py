@@ -13,6 +13,7 @@ cancel on paper instead of in floating point.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Bool, Float
@@ -22,6 +23,16 @@ from tallsbi.linalg.batched import inverse
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 from tallsbi.shapes import Precisions, States
+
+_JACOBIAN_ENTRIES = 400_000  # held at once
+
+
+def sample_blocks(theta: States, n: int) -> Iterator[slice]:
+    """The samples in blocks, such that the Jacobians of a block and n observations fit into memory."""
+    B, S, m = theta.shape
+    step = max(1, _JACOBIAN_ENTRIES // (B * n * m * m))
+    for start in range(0, S, step):
+        yield slice(start, min(start + step, S))
 
 
 class EventCount:

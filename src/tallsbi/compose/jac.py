@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import torch
 
-from tallsbi.compose.base import WeightedScore
+from tallsbi.compose.base import WeightedScore, sample_blocks
 from tallsbi.linalg.batched import excess_sums
 from tallsbi.shapes import States
-
-_CHUNK = 400_000  # Jacobian entries held at once
 
 
 class JacScore(WeightedScore):
@@ -24,9 +22,7 @@ class JacScore(WeightedScore):
         ratio, sigma2 = self.schedule.alpha(t) / self.schedule.sigma2(t), self.schedule.sigma2(t)
         score_sum, weighted_sum = torch.empty_like(theta), torch.empty_like(theta)
         excess_sum = theta.new_empty(B, S, m, m)
-        step = max(1, _CHUNK // (B * self.n * m * m))
-        for start in range(0, S, step):
-            block = slice(start, min(start + step, S))
+        for block in sample_blocks(theta, self.n):
             scores, jacobian = self.single.with_jacobian(theta[:, block], t)
             excess, weighted = excess_sums(scores, jacobian, sigma2)
             score_sum[:, block] = scores.sum(2)

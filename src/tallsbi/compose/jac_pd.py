@@ -16,14 +16,12 @@ from collections.abc import Sequence
 
 import torch
 
-from tallsbi.compose.base import TallScore
+from tallsbi.compose.base import TallScore, sample_blocks
 from tallsbi.compose.loewner import gains
 from tallsbi.linalg.batched import inverse
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.scores.base import BoundScore
 from tallsbi.shapes import States
-
-_CHUNK = 400_000  # Jacobian entries held at once
 
 
 class JacPDScore(TallScore):
@@ -52,9 +50,7 @@ class JacPDScore(TallScore):
         eye = torch.eye(m, dtype=theta.dtype, device=theta.device)
         Lambda, right = precision.expand(B, S, m, m).clone(), torch.zeros_like(theta)
         for block in self.blocks:
-            step = max(1, _CHUNK // (B * block.n * m * m))
-            for start in range(0, S, step):
-                part = slice(start, min(start + step, S))
+            for part in sample_blocks(theta, block.n):
                 scores, jacobian = block.with_jacobian(theta[:, part], t)
                 local = (root if root.shape[1] == 1 else root[:, part])[:, :, None]
                 relative = local @ (eye + sigma2 * jacobian) @ local / ratio

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tallsbi.shapes import Jacobians, Scores, States
 
-_FEW = 64  # below this, LAPACK's overhead is smaller than that of loading the compiled kernel
+_LAPACK_LIMIT = 64  # below this, LAPACK's overhead is smaller than that of loading the compiled kernel
 _PIVOT_RATIO = {torch.float32: 1e-4, torch.float64: 1e-9}
 
 
@@ -26,7 +26,7 @@ def inverse(
 
     A singular matrix gives a non-finite inverse, never an exception: a diverging run is a result.
     """
-    if matrices.device.type != "cpu" or matrices.shape[:-2].numel() <= _FEW:
+    if matrices.device.type != "cpu" or matrices.shape[:-2].numel() <= _LAPACK_LIMIT:
         inverses, _ = torch.linalg.inv_ex(matrices)
         finite = (matrices.isfinite() & inverses.isfinite()).all(-1).all(-1)
         return inverses, _positive_pivots(matrices) & finite

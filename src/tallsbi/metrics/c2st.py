@@ -25,7 +25,7 @@ Backend = Literal["batched", "sbibm"]
 Pair = tuple[np.ndarray, np.ndarray]
 
 # Comparisons handed to the batched backend at a time: their copies of the data stay below some 100 MB.
-_BLOCK = 16
+_COMPARISONS_AT_ONCE = 16
 
 
 def c2st(
@@ -83,8 +83,8 @@ def _batched(pairs: Sequence[Pair], seeds: Sequence[int]) -> Float[np.ndarray, "
         alike.setdefault((seeds[index], len(samples), *reference.shape), []).append(index)
     for (seed, drawn, referred, _), members in alike.items():
         labels = np.repeat(np.array([0, 1], np.float32), [referred, drawn])
-        for start in range(0, len(members), _BLOCK):
-            block = members[start : start + _BLOCK]
+        for start in range(0, len(members), _COMPARISONS_AT_ONCE):
+            block = members[start : start + _COMPARISONS_AT_ONCE]
             data = np.stack([_standardised(*pairs[index]) for index in block])
             values[block] = cross_validated_accuracies(data, labels, seed)
     return values

@@ -24,7 +24,7 @@ UNITS_PER_INPUT = 10
 MAX_BATCH = 200
 MAX_EPOCHS = 10_000
 # Epochs between two looks at which classifiers are done; the row orders of so many are drawn in advance.
-_CHUNK = 32
+_EPOCHS_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def _row_orders(rows: int, stream: np.random.RandomState) -> Iterator[Int64[np.n
     """The orders in which the epochs visit the rows, some epochs at a time; each shuffles the one before."""
     order = np.arange(rows)
     while True:
-        orders = np.empty((_CHUNK, rows), np.int64)
-        for epoch in range(_CHUNK):
+        orders = np.empty((_EPOCHS_AT_ONCE, rows), np.int64)
+        for epoch in range(_EPOCHS_AT_ONCE):
             indices = np.arange(rows)
             stream.shuffle(indices)
             orders[epoch] = order = order[indices]

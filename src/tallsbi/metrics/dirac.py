@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-_ROWS = 1000  # draws compared with all others at once
+_DRAWS_AT_ONCE = 1000  # draws compared with all others at once
 
 
 def scaled_second_moment(
@@ -39,7 +39,7 @@ def mmd_to_point(
         return np.full(len(truth), np.nan)
     z, point = theta / scale, truth / scale
     within = np.zeros(len(truth))
-    for start in range(0, len(z), _ROWS):
-        within += np.exp(-0.5 * (z[start : start + _ROWS, None] - z[None]) ** 2).sum((0, 1))
+    for start in range(0, len(z), _DRAWS_AT_ONCE):
+        within += np.exp(-0.5 * (z[start : start + _DRAWS_AT_ONCE, None] - z[None]) ** 2).sum((0, 1))
     across = np.exp(-0.5 * (z - point) ** 2).mean(0)
     return np.sqrt(np.maximum(within / len(z) ** 2 - 2 * across + 1, 0))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 # Entries of a kernel matrix in memory at a time: 8 MB.
-_ENTRIES = 1 << 20
+_KERNEL_ENTRIES = 1 << 20
 
 
 def mmd2(samples: Float[np.ndarray, "S m"], reference: Float[np.ndarray, "R m"]) -> float:
@@ -33,7 +33,7 @@ def mmd2(samples: Float[np.ndarray, "S m"], reference: Float[np.ndarray, "R m"])
     reference_mean = _kernel_sum(within, scale) / len(within)
     within = pdist(samples, "sqeuclidean")
     samples_mean = _kernel_sum(within, scale) / len(within)
-    rows = max(1, _ENTRIES // len(reference))
+    rows = max(1, _KERNEL_ENTRIES // len(reference))
     between = sum(
         _kernel_sum(cdist(samples[start : start + rows], reference, "sqeuclidean").ravel(), scale)
         for start in range(0, len(samples), rows)
@@ -51,6 +51,6 @@ def _kernel_sum(squared: Float[np.ndarray, "N"], scale: float) -> float:
     total = 0.0
     # A reference that does not vary has scale 0, and no MMD: 0 / 0 is the NaN that says so.
     with np.errstate(invalid="ignore", divide="ignore"):
-        for start in range(0, len(squared), _ENTRIES):
-            total += float(np.exp(-squared[start : start + _ENTRIES] / scale).sum())
+        for start in range(0, len(squared), _KERNEL_ENTRIES):
+            total += float(np.exp(-squared[start : start + _KERNEL_ENTRIES] / scale).sum())
     return total

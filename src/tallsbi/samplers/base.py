@@ -113,3 +113,14 @@ class Sampler(ABC):
             nonfinite_time=nonfinite.first_time,
         )
         return Samples(theta, health)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatingSampler(Sampler):
+    """Moves the state `inner_steps` times at every time of the grid."""
+
+    inner_steps: int = 5
+
+    @property
+    def evaluations(self) -> int:
+        return self.steps * self.inner_steps

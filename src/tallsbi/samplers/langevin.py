@@ -13,18 +13,13 @@ import math
 from dataclasses import dataclass
 
 from tallsbi.compose.base import TallScore
-from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.samplers.base import Noise, RepeatingSampler
 from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
-class Langevin(Sampler):
-    inner_steps: int = 5
+class Langevin(RepeatingSampler):
     tau: float = 0.5
-
-    @property
-    def evaluations(self) -> int:
-        return self.steps * self.inner_steps
 
     def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         root_gamma = math.exp(0.5 * tall.schedule.log_ratio(t, s))

@@ -12,18 +12,13 @@ from dataclasses import dataclass
 import torch
 
 from tallsbi.compose.base import TallScore
-from tallsbi.samplers.base import Noise, Sampler
+from tallsbi.samplers.base import Noise, RepeatingSampler
 from tallsbi.shapes import States
 
 
 @dataclass(frozen=True, kw_only=True)
-class TamedLangevin(Sampler):
-    inner_steps: int = 5
+class TamedLangevin(RepeatingSampler):
     ratio: float = 0.5
-
-    @property
-    def evaluations(self) -> int:
-        return self.steps * self.inner_steps
 
     def step(self, tall: TallScore, theta: States, t: float, s: float, noise: Noise) -> States:
         size = self.ratio * tall.schedule.sqrt_alpha(s) * tall.schedule.sigma2(s)

@@ -1,4 +1,4 @@
-"""A score network with a set encoder that is learned with it: a deep set (the alternative to `mean`).
+"""A score network on groups of observations, whose encoder is learned with it: a deep set.
 
     eps(theta_t, {x_1, ..., x_s}, t) = MLP([theta_t, (phi(x_1) + ... + phi(x_s)) / s, one-hot of s, features(t)])
 
@@ -29,7 +29,7 @@ MEMBER_ENCODER = (64, 64, 32)  # widths of phi, its output last
 
 @dataclass(frozen=True)
 class GroupArchitecture(Architecture):
-    """Sizes of a set network; `x_dim` counts the columns of a row, `x_embedding` holds the widths of phi."""
+    """Sizes of such a network; `x_dim` counts the columns of a row, `x_embedding` holds the widths of phi."""
 
     n_max: int = 1
 
@@ -72,7 +72,7 @@ class DeepSet(nn.Module):
 
 
 class GroupNetwork(ScoreNetwork):
-    """Predicts the noise in theta_t from a set."""
+    """Predicts the noise in theta_t from a group."""
 
     architecture: GroupArchitecture
 
@@ -88,11 +88,11 @@ def _build(architecture: Mapping[str, Any]) -> ScoreNetwork:
 
 
 def read_group_network(path: str | Path) -> tuple[SavedNetwork, GroupEncoding]:
-    """A network on sets with its encoding, as `tallsbi.training.groups` writes it; works for both encoders."""
+    """A network on groups with its encoding, as `tallsbi.training.groups` writes it; works for both encoders."""
     saved = read_network(path, build=_build)
     try:
         return saved, GroupEncoding(**saved.facts["encoding"])
     except (KeyError, TypeError, ValueError) as error:
         raise files.DataError(
-            f"{path} does not describe a network on sets ({error}): delete it and rerun"
+            f"{path} does not describe a network on groups ({error}): delete it and rerun"
         ) from error

@@ -63,8 +63,8 @@ class BoundMixtureScore(BoundScore):
         pull = centre * precision[:, None]
         constant = self.log_weights + 0.5 * (precision.log().sum(-1)[:, None] - (pull * centre).sum(-1))
         cross = (theta @ pull.flatten(1, 2).mT).unflatten(-1, pull.shape[1:3])
-        own = theta.square() @ precision.mT
-        log_density = cross.add_(constant[:, None]).sub_(own[..., None], alpha=0.5)
+        squares = theta.square() @ precision.mT
+        log_density = cross.add_(constant[:, None]).sub_(squares[..., None], alpha=0.5)
         return torch.softmax(log_density, dim=2), pull, precision
 
     def __call__(self, theta: States, t: float) -> Scores:

@@ -6,7 +6,7 @@ three parts, so
     W1 [theta_s, x_j, features(t)] + b1 = (Wt theta_s + Wf features(t)) + (Wx x_j + b1):
 
 the second bracket is made once per `bind`, the first once per sample, and a pair costs one addition. All this
-and the rest of the trunk runs in blocks of `_ROWS` pairs whose activations stay in cache, in two buffers that
+and the rest of the trunk runs in blocks of `_ROWS_ON_CPU` pairs whose activations stay in cache, in two buffers that
 every block uses again: no [B, S, hidden] tensor is ever made, let alone one of [B, S, n, hidden].
 
 Jacobians in theta go forward through the same blocks: each pair carries its activation and the m columns of
@@ -29,8 +29,8 @@ from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.network import LAYER_NORM_EPS, MLP, ScoreNetwork, time_features
 from tallsbi.shapes import Jacobians, Observations, Scores, States
 
-_ROWS = 600  # on a CPU: two buffers of 600 x 256 floats fill an L2 cache
-_ROWS_ELSEWHERE = 2**16  # an accelerator wants large products
+_ROWS_ON_CPU = 600  # on a CPU: two buffers of 600 x 256 floats fill an L2 cache
+_ROWS_ON_ACCELERATOR = 2**16  # an accelerator wants large products
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class _Buffers:
     def __init__(self, theta: States, n: int, width: int, copies: int = 1) -> None:
         self.B, self.S, _ = theta.shape
         self.n, self.copies = n, copies
-        rows = _ROWS if theta.device.type == "cpu" else _ROWS_ELSEWHERE
+        rows = _ROWS_ON_CPU if theta.device.type == "cpu" else _ROWS_ON_ACCELERATOR
         pairs = max(1, rows // copies)
         most = max(1, min(self.S, pairs // n))
         self.samples = math.ceil(self.S / math.ceil(self.S / most)) if self.S else 1

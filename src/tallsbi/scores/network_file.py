@@ -22,7 +22,7 @@ from tallsbi.scores.normaliser import Normaliser
 from tallsbi.storage import files
 from tallsbi.storage.tensors import read_tensors, write_tensors
 
-_WEIGHTS, _ROWS = "network.", "validation_losses"
+_WEIGHTS, _LOSSES = "network.", "validation_losses"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def write_network(saved: SavedNetwork, path: str | Path) -> None:
         "training": saved.facts,
     }
     tensors = {f"{_WEIGHTS}{name}": tensor for name, tensor in saved.network.state_dict().items()}
-    tensors[_ROWS] = saved.validation_losses
+    tensors[_LOSSES] = saved.validation_losses
     files.write_json(description, sidecar(path))
     write_tensors(tensors, description, path)
 
@@ -87,7 +87,7 @@ def read_network(
             normaliser=Normaliser.from_json(description["normaliser"]),
             schedule=Schedule(**description["schedule"]),
             task=description["task"],
-            validation_losses=tensors[_ROWS],
+            validation_losses=tensors[_LOSSES],
             facts=description["training"],
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:

@@ -37,7 +37,7 @@ class Normaliser:
                 f"theta: column {int((theta_std == 0).nonzero()[0])} is constant over all {len(theta)} rows; "
                 "a parameter that never varies cannot be inferred: drop it or simulate from the prior."
             )
-        x_mean, x_std = _moments(_log(x) if log_x else x, "log x" if log_x else "x")
+        x_mean, x_std = _moments(log_of(x) if log_x else x, "log x" if log_x else "x")
         return cls(theta_mean, theta_std, x_mean, x_std, log_x)
 
     def theta(self, latent: Float[Tensor, "*b m"]) -> Float[Tensor, "*b m"]:
@@ -50,7 +50,7 @@ class Normaliser:
 
     def x(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
         """Raw observations, standardised."""
-        values = (_log(x) if self.log_x else x).double()
+        values = (log_of(x) if self.log_x else x).double()
         varies = self.x_std > 0
         standard = (values - self.x_mean) / torch.where(varies, self.x_std, 1.0)
         return torch.where(varies, standard, 0.0).to(x.dtype)
@@ -84,10 +84,11 @@ def _moments(rows: Float[Tensor, "N k"], what: str) -> tuple[Float[Tensor, "k"],
     return torch.where(constant, rows[0], rows.mean(0)), torch.where(constant, 0.0, rows.std(0))
 
 
-def _log(x: Tensor) -> Tensor:
+def log_of(x: Tensor) -> Tensor:
+    """The logarithm, refused where there is none."""
     if not bool((x > 0).all()):
         raise ValueError(
-            f"x is to be standardised in log space, but its smallest value is {float(x.min())}: "
-            "only positive observations have a logarithm; set log_x to False."
+            f"log_x = True, but an observation has the value {float(x.min())}: only positive observations "
+            "have a logarithm; set log_x to False."
         )
     return x.log()

@@ -25,7 +25,7 @@ from torch import Tensor
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.shapes import Jacobians, Observations, Scores, States
 
-_CHUNK = 120_000  # hidden activations evaluated at once: about half of an L2 cache in float32
+_HIDDEN_AT_ONCE = 120_000  # hidden activations evaluated at once: about half of an L2 cache in float32
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class BoundPerturbedScore(BoundScore):
         hidden = self._from_x.shape[-1]
         from_theta = torch.baddbmm((t * self.net.w_t)[:, None], theta, self.net.w_theta)
         per_sample = self.n * hidden
-        s_step = max(1, min(S, _CHUNK // per_sample))
-        b_step = max(1, min(B, _CHUNK // (per_sample * s_step)))
+        s_step = max(1, min(S, _HIDDEN_AT_ONCE // per_sample))
+        b_step = max(1, min(B, _HIDDEN_AT_ONCE // (per_sample * s_step)))
         for b in range(0, B, b_step):
             bs = slice(b, min(b + b_step, B))
             for s in range(0, S, s_step):

@@ -13,7 +13,7 @@ import torch
 from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.samplers.base import Health, Samples
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.scores.normaliser import Normaliser
@@ -71,7 +71,7 @@ def network(name=TASK, hidden=(16,)):
     normaliser = Normaliser.fit(latent, torch.from_numpy(data.x.values), log_x=task.log_x)
     architecture = Architecture(task.dim_theta, task.dim_x, hidden)
     net = ScoreNetwork(architecture, torch.Generator().manual_seed(0))
-    return SavedNetwork(net.requires_grad_(False), normaliser, BENCHMARK, name, torch.zeros(1))
+    return SavedNetwork(net.requires_grad_(False), normaliser, NETWORK, name, torch.zeros(1))
 
 
 def constant_distance(saved, value, draws, projections, directions):

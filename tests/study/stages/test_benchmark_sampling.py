@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tallsbi.api.engine import normalised_prior
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.study.stages.data import observations, simulations
 from tallsbi.study.stages.sampling import sample_task
 from tallsbi.study.tasks import load
@@ -30,7 +30,7 @@ def trained(request):
     task, data = load(request.param), simulations(request.param, 300, 1)
     latent = task.prior.to_latent(torch.from_numpy(data.theta.values))
     settings = TrainingSettings(epochs=4, batch_size=64, hidden=(32, 32, 32))
-    result = train(latent, torch.from_numpy(data.x.values), settings, BENCHMARK, seed=1, log_x=task.log_x)
+    result = train(latent, torch.from_numpy(data.x.values), settings, NETWORK, seed=1, log_x=task.log_x)
     return request.param, result.saved(request.param)
 
 

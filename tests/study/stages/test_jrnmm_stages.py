@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.study.stages import jrnmm_data as data
 from tallsbi.study.stages.jrnmm_sampling import calibration_draws, single_draws, tall_draws
 from tallsbi.study.stages.jrnmm_tidy import dirac_table, draw_table
@@ -39,7 +39,7 @@ def saved():
         epochs=4, batch_size=16, hidden=(16, 16), frequencies=4, theta_embedding=(8, 4), x_embedding=(8, 4)
     )
     theta, x = (torch.from_numpy(simulations[key].values) for key in ("theta", "x"))
-    return train(theta, x, settings, BENCHMARK, seed=1).saved("3d")
+    return train(theta, x, settings, NETWORK, seed=1).saved("3d")
 
 
 def test_simulations_lie_in_the_prior_and_fewer_are_a_prefix():

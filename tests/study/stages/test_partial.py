@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tallsbi.schedule import BENCHMARK
+from tallsbi.schedule import NETWORK
 from tallsbi.scores.groups import GroupEncoding
 from tallsbi.study.stages.data import observations, set_simulations, simulations
 from tallsbi.study.stages.distances import distance_table
@@ -53,7 +53,7 @@ def trained(name, encoding):
     latent = task.prior.to_latent(torch.from_numpy(data.theta.values))
     settings = TrainingSettings(epochs=3, batch_size=64, hidden=(16, 16))
     x = torch.from_numpy(data.x.values)
-    return train_on_groups(latent, x, encoding, settings, BENCHMARK, seed=1).saved(name)
+    return train_on_groups(latent, x, encoding, settings, NETWORK, seed=1).saved(name)
 
 
 @pytest.mark.parametrize("kind", ["mean", "deep_set"])
