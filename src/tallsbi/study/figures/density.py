@@ -1,4 +1,4 @@
-"""Densities of samples for pair plots: histograms smoothed with a Gaussian, and the contours that hold a share.
+"""Clouds of samples and their densities: histograms smoothed with a Gaussian, and contours that hold a share.
 
 Posteriors here may have several narrow modes (SLCP has four), so the bandwidth follows the width of a mode
 and not that of the whole cloud.
@@ -6,13 +6,34 @@ and not that of the whole cloud.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import matplotlib
 import numpy as np
-from jaxtyping import Float
+import pandas as pd
+from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter
 
 BINS = 96
+FEWEST = 10  # samples that a density is drawn of
+SHARES = (0.5, 0.9)  # of the samples, which the contours of pairs hold
 _BULK, _REACH = 0.95, 0.25  # the grid holds this share of the samples, and this share of its length beyond
 _QUARTER = 0.6373  # length of the shortest interval that holds a quarter of a unit Gaussian
+
+
+def cloud(
+    frame: pd.DataFrame, index: str, names: Sequence[str]
+) -> tuple[Float[np.ndarray, "_ m"], Bool[np.ndarray, "S"]]:
+    """The finite samples [S, m] of a frame with a row per sample (`index`) and parameter, and which are finite."""
+    wide = frame.pivot(index=index, columns="parameter", values="value")[list(names)].to_numpy(float)
+    finite = np.isfinite(wide).all(1)
+    return wide[finite], finite
+
+
+def shade(colormap: str, ends: tuple[float, float], n: int, counts: Sequence[int]) -> tuple[float, ...]:
+    """The colour of n among all n of a figure: `ends` of the colour map for the smallest and the largest."""
+    rank = list(counts).index(n) / max(1, len(counts) - 1)
+    return tuple(matplotlib.colormaps[colormap](ends[0] + (ends[1] - ends[0]) * rank))
 
 
 def shortest(values: Float[np.ndarray, "S"], share: float) -> tuple[float, float]:

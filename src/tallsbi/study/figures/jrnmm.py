@@ -20,9 +20,9 @@ from matplotlib.ticker import MaxNLocator
 
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import FINE, X_LABELS, Axis, from_zero, round_up, ticked
+from tallsbi.study.figures.density import SHARES
 from tallsbi.study.figures.grid import legend_entries
 from tallsbi.study.figures.jrnmm_posteriors import (
-    SHARES,
     Posteriors,
     draw_contours,
     draw_marginals,

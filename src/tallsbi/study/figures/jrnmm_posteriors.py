@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
@@ -16,10 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from tallsbi.study.figures import density
+from tallsbi.study.figures.density import FEWEST, SHARES
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
-FEWEST = 10  # draws that a density is drawn of
-SHARES = (0.5, 0.9)  # of the draws, which the contours of pairs hold
 TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
 _BULK, _BEYOND, _MARGIN = 0.98, 0.08, 0.1
 _REACH = 0.25  # of a window to either side, where draws still count for a density in it
@@ -50,8 +48,7 @@ class Posteriors:
     def shade(self, n: int) -> tuple[float, ...]:
         """The colour of n among all n of the figure."""
         counts = sorted({*self.tall, *([1] if self.single else [])})
-        rank = counts.index(n) / max(1, len(counts) - 1)
-        return tuple(matplotlib.colormaps["viridis"](_SHADES[0] + (_SHADES[1] - _SHADES[0]) * rank))
+        return density.shade("viridis", _SHADES, n, counts)
 
     def label(self, index: int) -> str:
         return list(self.names.values())[index]
@@ -88,9 +85,8 @@ def posteriors(draws: pd.DataFrame, settings: JrnmmFigures) -> Posteriors:
     clouds: dict[str, dict[int, np.ndarray]] = {"tall": {}, "single": {}}
     lost = {}
     for (kind, n, observation), part in rows.groupby(["kind", "n", "observation"]):
-        wide = part.pivot(index="draw", columns="parameter", values="value")[names].to_numpy(float)
-        finite = np.isfinite(wide).all(1)
-        clouds[kind][int(n if kind == "tall" else observation)] = wide[finite]
+        draws, finite = density.cloud(part, "draw", names)
+        clouds[kind][int(n if kind == "tall" else observation)] = draws
         if kind == "tall":
             lost[int(n)] = 1 - float(finite.mean())
     box = np.array([settings.bounds[name] for name in names], float)

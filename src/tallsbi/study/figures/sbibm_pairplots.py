@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
@@ -21,14 +20,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tallsbi.study.figures import density, style
+from tallsbi.study.figures.density import FEWEST, SHARES
 from tallsbi.study.figures.sbibm_panels import tasks_of
 from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
-SHARES = (0.5, 0.9)
 _MAPS = {REFERENCE: "Greens", METHOD: "Blues"}
 _PANEL, _GAP = 0.8, 0.45  # inches
-_FEWEST = 10  # samples that a density is drawn of
 _TRUTH = {"color": "black", "linewidth": 0.7, "linestyle": ":"}
 
 
@@ -79,10 +77,8 @@ def _block(pairs: pd.DataFrame, truth: pd.DataFrame, label: str) -> Block:
     names = tuple(truth.parameter)
     clouds, lost = {}, 0
     for (n, source), part in pairs.groupby(["n", "source"]):
-        wide = part.pivot(index="sample", columns="parameter", values="value")[list(names)].to_numpy(float)
-        finite = np.isfinite(wide).all(1)
+        clouds[int(n), source], finite = density.cloud(part, "sample", names)
         lost += int((~finite).sum())
-        clouds[int(n), source] = wide[finite]
     title = f"{label}, set {int(pairs.set.iloc[0]) + 1}" + (f"\n{lost} samples not finite" if lost else "")
     return Block(title, names, clouds, truth.value.to_numpy(float))
 
@@ -121,18 +117,14 @@ def symbol(name: str) -> str:
 
 def shade(source: str, n: int, counts: Sequence[int]) -> tuple[float, ...]:
     """Dark for the smallest n, light for the largest, as in the paper; the lightest still shows on white."""
-    rank = list(counts).index(n) / max(1, len(counts) - 1)
-    return tuple(matplotlib.colormaps[_MAPS[source]](0.95 - 0.45 * rank))
+    return density.shade(_MAPS[source], (0.95, 0.5), n, counts)
 
 
 def _window(block: Block, index: int) -> tuple[float, float]:
     """Room for the reference posteriors of all n and for the true parameter."""
     references = [cloud[:, index] for (_, source), cloud in block.clouds.items() if source == REFERENCE]
     ends = np.array([np.quantile(values, (0.005, 0.995)) for values in references])
-    low, high = (
-        min(ends[:, 0].min(), block.theta[index]),
-        max(ends[:, 1].max(), block.theta[index]),
-    )
+    low, high = min(ends[:, 0].min(), block.theta[index]), max(ends[:, 1].max(), block.theta[index])
     margin = 0.15 * (high - low)
     return float(low - margin), float(high + margin)
 
@@ -142,7 +134,7 @@ def _enlarged(block: Block, index: int) -> tuple[float, float]:
     n, theta = block.counts[-1], block.theta[index]
     half = 4.5 * density.mode_width(block.clouds[n, REFERENCE][:, index])
     method = block.clouds.get((n, METHOD))
-    if method is not None and len(method) >= _FEWEST:
+    if method is not None and len(method) >= FEWEST:
         # Half of the samples may be in another mode, so it is the nearer ones that count.
         nearer = float(np.quantile(np.abs(method[:, index] - theta), 0.4))
         half = float(np.clip(2 * nearer, half, 3 * half))
@@ -152,7 +144,7 @@ def _enlarged(block: Block, index: int) -> tuple[float, float]:
 def _contours(ax: Axes, block: Block, first: int, second: int, counts: Sequence[int]) -> None:
     for source, n in product((REFERENCE, METHOD), counts):
         cloud = block.clouds.get((n, source))
-        if cloud is None or len(cloud) < _FEWEST:
+        if cloud is None or len(cloud) < FEWEST:
             continue
         color = shade(source, n, block.counts)
         x, y, height = density.joint(cloud[:, [first, second]])
@@ -171,7 +163,7 @@ def _marginals(ax: Axes, block: Block, index: int) -> None:
         top = 1.0
         for source in (REFERENCE, METHOD):
             cloud = block.clouds.get((n, source))
-            if cloud is None or len(cloud) < _FEWEST:
+            if cloud is None or len(cloud) < FEWEST:
                 continue
             x, height = density.marginal(cloud[:, index])
             top = height.max() if source == REFERENCE else top
