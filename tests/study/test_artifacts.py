@@ -9,6 +9,7 @@ import pytest
 import yaml
 from config_files import resolved
 
+from tallsbi.runner.fingerprint import closure
 from tallsbi.study import artifacts
 from tallsbi.study.artifacts import ArtifactError
 from tallsbi.study.columns.tidy import ColumnsError
@@ -136,6 +137,23 @@ def test_an_argument_changes_the_params_of_its_artifact_only(copy):
     after = artifacts.read(copy("cfg_sw", arguments={"metric": "c2st"}), config()).artifacts
     changed = {name for name in before if before[name].params != after[name].params}
     assert changed == {"cfg_sw"}
+
+
+def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data():
+    figures = [artifact for artifact in declared().values() if artifact.kind == "figures"]
+    reached = {each.id: closure("workflow/scripts/draw_figure.py", *each.code, root=ROOT) for each in figures}
+
+    def users(module):
+        return {name for name, modules in reached.items() if f"tallsbi.study.{module}" in modules}
+
+    assert users("figures.partial") == {"pf_npse"}
+    assert users("figures.toy_prior_width") == {"toy_prior_width"}
+    assert users("figures.guidance") == {"cfg_sw", "cfg_mmd", "cfg_c2st"}
+    assert users("figures.losses") == {"sbibm_losses_bs64", "sbibm_losses_bs256", "jrnmm_losses"}
+    assert users("figures.panels") == set(reached) - {"pedagogical", "sbibm_pairplots"}
+    assert users("columns.toy") == {each.id for each in figures if each.target == "toy"}
+    assert users("columns.jrnmm") == {each.id for each in figures if each.target == "jrnmm"}
+    assert users("artifacts") == users("artifact_settings") == users("columns.catalogue") == set()
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,6 @@ class Cell(Protocol):
         """Draws into a panel about `width` inches wide."""
 
 
-def row_title(ax: Axes, text: str) -> None:
-    """A title to the right of the last panel of a row."""
-    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
-    ax.annotate(text, (1, 0.5), (7, 0), rotation=270, multialignment="center", **place)
-
-
 @dataclass(frozen=True)
 class Layout:
     """Inches for a panel: a page is about 7 wide and 7.5 high, and a panel has least and largest sizes."""
@@ -95,7 +89,7 @@ def grid(
                 drawn.add(cell.draw(ax, layout.width))
                 _name_axes(ax, cell, cells[0], rows[-1][1][ax.get_subplotspec().colspan.start])
             if title:
-                row_title(line[-1], title)
+                style.row_title(line[-1], title)
             tiers.append(drawn.points)
             every.add(drawn)
         for ax, title in zip(axes[0], columns, strict=True):

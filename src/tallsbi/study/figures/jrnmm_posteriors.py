@@ -85,8 +85,8 @@ def posteriors(draws: pd.DataFrame, settings: JrnmmFigures) -> Posteriors:
     clouds: dict[str, dict[int, np.ndarray]] = {"tall": {}, "single": {}}
     lost = {}
     for (kind, n, observation), part in rows.groupby(["kind", "n", "observation"]):
-        draws, finite = density.cloud(part, "draw", names)
-        clouds[kind][int(n if kind == "tall" else observation)] = draws
+        cloud, finite = density.cloud(part, "draw", names)
+        clouds[kind][int(n if kind == "tall" else observation)] = cloud
         if kind == "tall":
             lost[int(n)] = 1 - float(finite.mean())
     box = np.array([settings.bounds[name] for name in names], float)

@@ -49,7 +49,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows, *, batch_size: in
             f"batch_sizes = {sizes}: no network of these tasks was trained with batches of {size}, which this figure "
             "shows; add it to the grid of training settings"
         )
-    tasks = [task for task in settings.tasks if task in set(losses.task)]
+    tasks = settings.present(losses.task, "losses")
     budgets, rates = (sorted(losses[name].unique().tolist()) for name in ("n_train", "learning_rate"))
     colors = dict(zip(rates, cycle(_OTHER_COLORS), strict=False)) | _COLORS
     layout = Layout(len(tasks), len(budgets), heights=(1.7, 1.7))

@@ -16,7 +16,7 @@ from tallsbi.study.figures.axes import X_LABELS, logarithmic, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines
-from tallsbi.study.figures.sbibm_panels import count_sets, tasks_of
+from tallsbi.study.figures.sbibm_panels import count_sets
 from tallsbi.study.figures.steps_vs_accuracy import DECADES, SELF, SELF_LOOK
 from tallsbi.study.settings.artifacts import TaskRows
 
@@ -28,7 +28,7 @@ _GROWTH_LOOK = {"color": "0.5", "linestyle": (0, (5, 2, 1, 2)), "linewidth": 0.7
 def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     """Rows: tasks; columns: error, seconds and memory."""
     frame = data["many"]
-    tasks = tasks_of(frame, settings, "errors")
+    tasks = settings.present(frame.task, "errors")
     frame = frame[frame.task.isin(tasks)]
     lines = method_lines(frame)
     layout = Layout(len(tasks), len(COLUMNS), widths=(2.3, 2.3), heights=(1.9, 1.9))

@@ -19,7 +19,7 @@ from tallsbi.study.figures.axes import ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.panels import BARS, Panel
 from tallsbi.study.figures.points import Line, points
-from tallsbi.study.figures.sbibm_panels import BEST, LABELS, TaskData, axis, tasks_of
+from tallsbi.study.figures.sbibm_panels import BEST, LABELS, TaskData, axis
 from tallsbi.study.settings.artifacts import TaskRows
 
 SHADES = {"GAUSS": "Blues", "LANGEVIN": "Reds"}
@@ -39,7 +39,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     partial = data["partial"]
     tasks = {
         task: TaskData.of(partial, data["metrics"], task, settings.exclude)
-        for task in tasks_of(partial, settings, "distances with groups of observations")
+        for task in settings.present(partial.task, "distances with groups of observations")
     }
     lines, ticks = lines_of(partial), sorted(partial.n_train.unique().tolist())
     layout = Layout(len(LABELS), len(tasks), widths=(2.3, 2.3), heights=(1.65, 1.65))

@@ -13,7 +13,6 @@ from matplotlib.patches import Ellipse, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from tallsbi.study.figures import style
-from tallsbi.study.figures.grid import row_title
 from tallsbi.study.figures.legend import add_legend
 from tallsbi.study.settings.artifacts import Pedagogical
 
@@ -43,7 +42,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: Pedagogical) -> Figure:
             if windows[n] != widest:
                 _frame(column[0], *windows[n])
         for ax, text in zip(axes[:, -1], ("same window", "own window"), strict=True):
-            row_title(ax, text)
+            style.row_title(ax, text)
         for ax in axes[0, 1:]:
             ax.tick_params(labelleft=False)
         for ax in axes[1]:

@@ -21,7 +21,6 @@ from matplotlib.patches import Patch
 
 from tallsbi.study.figures import density, style
 from tallsbi.study.figures.density import FEWEST, SHARES
-from tallsbi.study.figures.sbibm_panels import tasks_of
 from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
@@ -49,7 +48,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     pairs, truth = data["pairs"], data["truth"]
     blocks = [
         _block(pairs[pairs.task == task], truth[truth.task == task], settings.labels[task])
-        for task in tasks_of(pairs, settings, "samples")
+        for task in settings.present(pairs.task, "samples")
     ]
     sizes = [len(block.names) for block in blocks]
     counts = sorted({n for block in blocks for n in block.counts})

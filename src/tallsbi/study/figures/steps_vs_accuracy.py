@@ -17,7 +17,7 @@ from tallsbi.study.figures.axes import X_LABELS, logarithmic, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.panels import NO_SPREAD, Panel
 from tallsbi.study.figures.points import Line, plain_lines
-from tallsbi.study.figures.sbibm_panels import LABELS, count_sets, tasks_of
+from tallsbi.study.figures.sbibm_panels import LABELS, count_sets
 from tallsbi.study.settings.artifacts import TaskRows
 
 BASE = "GAUSS"
@@ -30,7 +30,7 @@ _BASE_LOOK = {"color": style.method_look(BASE).color, "linestyle": "--", "linewi
 def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     """Rows: tasks; columns: for each n one panel against T and one against seconds."""
     frame = data["steps"]
-    tasks = tasks_of(frame, settings, "distances")
+    tasks = settings.present(frame.task, "distances")
     frame = frame[frame.task.isin(tasks)]
     lines, counts = plain_lines(frame), sorted(frame.n.unique().tolist())
     layout = Layout(len(tasks), 2 * len(counts), widths=(1.7, 2.6), heights=(1.2, 2.0))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import matplotlib
+from matplotlib.axes import Axes
 
 from tallsbi.algorithms import CLIP_SUFFIX, base_name
 
@@ -121,6 +122,12 @@ def noise_label(noise: float) -> str:
 def title(column: str, value: float) -> str:
     """The title of a row or column of panels: `ε = 1e-3`, `m = 10`, `n = 4`."""
     return f"ε = {noise_label(value)}" if column == "noise" else f"{column} = {int(value)}"
+
+
+def row_title(ax: Axes, text: str) -> None:
+    """A title to the right of the last panel of a row."""
+    place = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center"}
+    ax.annotate(text, (1, 0.5), (7, 0), rotation=270, multialignment="center", **place)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,13 @@ class TaskRows(Settings):
     def __post_init__(self) -> None:
         unnamed = [task for task in self.tasks if task not in self.labels]
         self.require("labels", not unnamed, f"a name for each task, also for {', '.join(unnamed)}")
+
+    def present(self, tasks: Iterable[str], what: str) -> list[str]:
+        """The tasks that are shown, in order, as far as they are among those of the data."""
+        present = [task for task in self.tasks if task in set(tasks)]
+        if not present:
+            raise ValueError(f"tasks = {list(self.tasks)}: the data have no {what} for any of them")
+        return present
 
 
 @dataclass(frozen=True)
