@@ -85,7 +85,7 @@ def test_only_failed_sets_are_sampled_anew(monkeypatch, caplog):
 def test_too_few_effective_draws_for_the_samples_wanted(monkeypatch):
     """Chains of 2000 independent draws are enough for 500 samples and not for 1500, whatever `min_ess` says."""
     draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
-    chains = nuts.Chains(draws, np.zeros(draws.shape[:3], dtype=bool), np.array([0.9]), np.array([7.0]))
+    chains = nuts.Chains(draws, np.zeros(draws.shape[:3], dtype=bool), np.array([0.9]))
     monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
     for samples, passes in ((500, True), (1500, False)):
         problem = request("slcp", 1, sets=1, samples=samples, min_ess=400, max_rhat=1.05, retries=0)
@@ -100,7 +100,7 @@ def test_divergences_beyond_a_thousandth_do_not_pass(monkeypatch):
     draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
     diverging = np.zeros(draws.shape[:3], dtype=bool)
     diverging[0, 0, :3] = True
-    chains = nuts.Chains(draws, diverging, np.array([0.9]), np.array([7.0]))
+    chains = nuts.Chains(draws, diverging, np.array([0.9]))
     monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
     problem = request("slcp", 1, sets=1, samples=100, min_ess=400, max_rhat=1.05, retries=0)
     ((_, certificate),) = certified_draws(problem)
@@ -113,7 +113,7 @@ def test_every_set_is_in_a_group_and_groups_are_equally_large():
         groups = _groups(list(range(count)))
         assert sorted({b for group in groups for b in group}) == list(range(count))
         assert len({len(group) for group in groups}) == 1
-        assert len(groups[0]) <= nuts.TOGETHER
+        assert len(groups[0]) <= nuts.GROUP_SIZE
 
 
 def test_thinning_takes_equally_many_from_every_chain_evenly_spaced():

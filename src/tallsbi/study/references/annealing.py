@@ -1,14 +1,12 @@
 """Dispersed starts and a metric for NUTS, by annealing a cloud of particles from the prior to the posterior.
 
-The cloud follows N(z; 0, I) r(z)^s, r being the ratio of the posterior's density to that of N(0, I) (the
-log_ratio, in the plain coordinates), while s grows from 0 to 1: a sequential Monte Carlo sampler. Each
-growth halves the effective number of particles, which are then resampled and moved by random-walk Metropolis
-steps with the cloud's own covariance. Where the posterior has several modes, all those found from the prior
-stay in the cloud with their weight, which chains started at one point would not notice.
+A sequential Monte Carlo sampler: the cloud follows N(z; 0, I) r(z)^s while s grows from 0 to 1, where r is the ratio of
+the posterior's density to that of N(0, I). Each growth of s halves the effective number of particles; they are then
+resampled and moved by random-walk Metropolis steps with the covariance of the cloud. Where the posterior has several
+modes, all that the prior reaches stay in the cloud with their weight; chains started at one point would miss them.
 
-The starts are particles at s = 1/4, a cloud twice as wide as the posterior, so that R-hat compares chains
-that begin apart. The metric is the covariance at s = 1. Nothing here has to be exact: NUTS and its
-certificate come after.
+The starts are particles at s = 1/4, a cloud twice as wide as the posterior, so that R-hat compares chains that begin
+apart. The metric is the covariance at s = 1. Nothing here has to be exact: NUTS and its certificate come after.
 """
 
 from __future__ import annotations
@@ -21,9 +19,9 @@ from tallsbi.study.references.standardised import LogDensity
 from tallsbi.study.tasks.base import float64_numpy
 
 PARTICLES = 256
-DISPERSED = 0.25
-_ACCEPTANCE = 0.25
-_LEVELS = 400
+START_POWER = 0.25
+_TARGET_ACCEPTANCE = 0.25
+_MAX_LEVELS = 400
 _FLOOR = -1e12  # stands for a ratio of zero: finite, so that zero times it is zero
 
 
@@ -43,15 +41,15 @@ def dispersed_starts(
 
     def level(carry: Any) -> Any:
         cloud, wide, key, count = carry
-        key, own = jax.random.split(key)
-        cloud = _grow(log_ratio, x, cloud, jnp.where(cloud.power < DISPERSED, DISPERSED, 1.0), own)
-        return cloud, jnp.where(cloud.power <= DISPERSED, cloud.z, wide), key, count + 1
+        key, level_key = jax.random.split(key)
+        cloud = _grow(log_ratio, x, cloud, jnp.where(cloud.power < START_POWER, START_POWER, 1.0), level_key)
+        return cloud, jnp.where(cloud.power <= START_POWER, cloud.z, wide), key, count + 1
 
     def unfinished(carry: Any) -> Any:
-        return (carry[0].power < 1.0) & (carry[3] < _LEVELS)
+        return (carry[0].power < 1.0) & (carry[3] < _MAX_LEVELS)
 
     narrow, wide, _, _ = jax.lax.while_loop(unfinished, level, (cloud, z, key, 0))
-    # Starts are all different as long as there are enough particles.
+    # All starts differ as long as there are enough particles.
     chosen = jax.random.permutation(pick, PARTICLES)[jnp.arange(chains) % PARTICLES]
     return wide[chosen], _covariance(narrow.z)
 
@@ -102,7 +100,7 @@ def _growth(value: Any, most: Any) -> Any:
 
 
 def _move(log_ratio: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
-    """Random-walk Metropolis steps of all particles, their common step size driven to the usual acceptance."""
+    """Random-walk Metropolis steps of all particles, with one step size that is driven to the target acceptance."""
     import jax
 
     jnp = float64_numpy()
@@ -115,7 +113,7 @@ def _move(log_ratio: LogDensity, x: Any, cloud: _Cloud, key: Any) -> _Cloud:
         new = _values(log_ratio, proposal, x)
         log_accept = power * (new - value) + 0.5 * jnp.sum(z**2 - proposal**2, -1)
         accept = jnp.log(jax.random.uniform(uniform, value.shape)) < log_accept
-        step = step * jnp.exp(jnp.mean(accept) - _ACCEPTANCE)
+        step = step * jnp.exp(jnp.mean(accept) - _TARGET_ACCEPTANCE)
         moved = jnp.where(accept[:, None], proposal, z), jnp.where(accept, new, value)
         return _Cloud(*moved, power, step), key
 
@@ -130,7 +128,7 @@ def _values(log_ratio: LogDensity, z: Any, x: Any) -> Any:
 
 
 def _covariance(z: Any) -> Any:
-    """The cloud's covariance, with a trace of its diagonal added: a collapsed cloud must not stop the rest."""
+    """The cloud's covariance, with a little of its diagonal added, so that a collapsed cloud has a Cholesky factor."""
     jnp = float64_numpy()
     cov = jnp.cov(z, rowvar=False).reshape(z.shape[1], z.shape[1])
     return cov + jnp.diag(1e-6 * jnp.diag(cov) + 1e-20)

@@ -1,12 +1,12 @@
 """Independent draws of a posterior in two dimensions, through a grid that refines itself where the mass is.
 
-The grid starts coarse on a window that holds the whole prior. At each level the cells within `_DROP` nats of
-the highest one are kept, and, as long as the grid does not resolve the posterior, the best-ranked cells
-whatever their density: a narrow posterior shows on a coarse grid as a slope towards it. Their neighbours are
-added, and all are cut in four. It ends when cells and their parents agree about where the mass is.
+The grid starts coarse, on a window that holds the whole prior. At each level it keeps the cells within `_DROP` nats of
+the highest one. As long as it does not resolve the posterior it also keeps the `_RANKED` highest cells, whatever their
+density: a coarse grid shows a narrow posterior as a slope towards it. The neighbours of these cells are added, and each
+cell is cut in four. Refinement ends when cells and their parents agree about where the mass is.
 
-A draw is a cell by its probability, a uniform place in it, and a rejection step with the exact density there:
-the grid is a proposal, so that what is left of its coarseness does not reach the draws.
+A draw is a cell, chosen by its probability, and a uniform place in it, accepted or rejected by the exact density there.
+The grid is thus only a proposal, and its coarseness does not reach the draws.
 """
 
 from __future__ import annotations
@@ -29,20 +29,6 @@ _UNRESOLVED = 0.3
 _MAX_LEVELS = 24
 _MAX_CELLS = 400_000
 _MAX_WEIGHT = 4.0
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a grid must satisfy to be certified."""
-
-    disagreement: float = 0.02
-    cells: float = 1000.0
-    cells_per_sd: float = 5.0
-    border: float = 1e-6
-    excess: float = 1e-3
-
-
-LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -71,35 +57,27 @@ class Grid:
         mean = self.mass @ self.corner
         return np.sqrt(self.mass @ (self.corner - mean) ** 2) / self.size
 
-    def resolution(self, limits: Limits = LIMITS) -> tuple[Check, ...]:
+    def resolution(self) -> tuple[Check, ...]:
         """Checks that the cells are small enough."""
         return (
-            Check("cells", (self.effective_cells,), at_least=limits.cells),
-            Check("cells_per_sd", tuple(self.cells_per_sd.tolist()), at_least=limits.cells_per_sd),
-            Check("disagreement", (self.disagreement,), at_most=limits.disagreement),
+            Check("cells", (self.effective_cells,), at_least=1000.0),
+            Check("cells_per_sd", tuple(self.cells_per_sd.tolist()), at_least=5.0),
+            Check("disagreement", (self.disagreement,), at_most=0.02),
         )
 
-    def resolved(self, limits: Limits = LIMITS) -> bool:
-        return all(check.passed for check in self.resolution(limits))
+    def resolved(self) -> bool:
+        return all(check.passed for check in self.resolution())
 
-    def checks(self, excess: float, limits: Limits = LIMITS) -> tuple[Check, ...]:
+    def checks(self, excess: float) -> tuple[Check, ...]:
         """All checks of draws from the grid, `excess` being the weight that `draw` lost."""
-        return (
-            *self.resolution(limits),
-            Check("border", (self.border,), at_most=limits.border),
-            Check("missed", (excess,), at_most=limits.excess),
-        )
+        border = Check("border", (self.border,), at_most=1e-6)
+        return (*self.resolution(), border, Check("missed", (excess,), at_most=1e-3))
 
 
 def tabulate(
-    log_density: Density,
-    low: Float[np.ndarray, "2"],
-    high: Float[np.ndarray, "2"],
-    *,
-    closed: bool,
-    limits: Limits = LIMITS,
+    log_density: Density, low: Float[np.ndarray, "2"], high: Float[np.ndarray, "2"], *, closed: bool
 ) -> Grid:
-    """The grid on the window [low, high]; `closed` where the density is zero beyond the window."""
+    """The grid on the window [low, high]; `closed`: the density is zero beyond the window."""
     index = np.stack(np.meshgrid(*[np.arange(_COARSE)] * 2, indexing="ij"), -1).reshape(-1, 2)
     parent_mass = np.full(len(index), np.nan)
     disagreement, parents = 1.0, np.arange(len(index))
@@ -121,7 +99,7 @@ def tabulate(
             disagreement = _disagreement(mass, parents, parent_mass)
         border = float(mass[_at_the_border(index, side, closed)].sum())
         grid = Grid(corner, size, value, mass, level + 1, disagreement, border)
-        if grid.resolved(limits):
+        if grid.resolved():
             break
         keep = value >= highest - _DROP
         if disagreement > _UNRESOLVED and len(value) > _RANKED:
@@ -173,8 +151,8 @@ def _look_up(
     """The mass of each wanted cell, zero where it is not among those tabulated."""
     code, order = _code(index, side), np.argsort(_code(index, side))
     position = np.clip(np.searchsorted(code[order], _code(wanted, side)), 0, len(code) - 1)
-    found = order[position]
-    return np.where(code[found] == _code(wanted, side), mass[found], 0.0)
+    nearest = order[position]
+    return np.where(code[nearest] == _code(wanted, side), mass[nearest], 0.0)
 
 
 def draw(

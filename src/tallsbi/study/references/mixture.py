@@ -1,12 +1,12 @@
 """Exact posteriors of the mixture tasks: x | theta ~ 1/2 N(theta, s_0^2 I) + 1/2 N(theta, s_1^2 I).
 
 Given which component each observation came from (an assignment), the posterior is Gaussian; the whole is a
-mixture over the 2^n assignments. Up to `ENUMERATE` observations all are used. Beyond, those that carry the
-mass are searched for: in ten dimensions an observation is either much nearer to theta than the wide component
-puts it, or much farther than the narrow one can reach, so few assignments matter. The search starts from
-theta at every observation and at their mean, alternates between assignment and posterior mean until nothing
-changes, and adds all changes of one and two observations to what it found. How much it may have missed is seen
-from the draws: there the density of all assignments exceeds that of the ones found.
+mixture over the 2^n assignments. Up to `ENUMERATE` observations all of them are used. Beyond, `search` looks for those
+that carry the mass: in ten dimensions an observation is either much nearer to theta than the wide component puts it, or
+much farther than the narrow one can reach, so few assignments matter. The search starts with theta at every observation
+and at their mean, alternates between assignment and posterior mean until nothing changes, and adds all changes of one
+and two observations. The draws show how much it missed: there the density of all assignments exceeds that of those
+used.
 
 Under a uniform prior the Gaussians are those of a flat one, cut off at its box.
 """
@@ -130,16 +130,13 @@ def search(
         theta = components(x, narrow, stds, prior_precision)[0]
         if np.array_equal(before, narrow):
             break
-    found = np.unique(np.concatenate([narrow, np.zeros((1, n), dtype=bool), np.eye(n, dtype=bool)]), axis=0)
+    narrow = np.unique(np.concatenate([narrow, np.zeros((1, n), dtype=bool), np.eye(n, dtype=bool)]), axis=0)
     for changed in (1, 2):
-        flips = np.zeros((0, n), dtype=bool)
-        for pair in combinations(range(n), changed):
-            flips = np.concatenate([flips, np.isin(np.arange(n), pair)[None]])
-        found = np.concatenate([found, (found[:, None] ^ flips).reshape(-1, n)])
-        found = np.unique(found, axis=0)
-        log_weight = components(x, found, stds, prior_precision)[2]
-        found = found[log_weight > log_weight.max() - _NEGLIGIBLE]
-    return found
+        flips = np.array([np.isin(np.arange(n), pair) for pair in combinations(range(n), changed)])
+        narrow = np.unique(np.concatenate([narrow, (narrow[:, None] ^ flips).reshape(-1, n)]), axis=0)
+        log_weight = components(x, narrow, stds, prior_precision)[2]
+        narrow = narrow[log_weight > log_weight.max() - _NEGLIGIBLE]
+    return narrow
 
 
 def _missed(

@@ -1,12 +1,12 @@
 """NUTS on the posteriors of several datasets at once, certified, and thinned to near independence.
 
-numpyro's kernel works in the coordinates z of `standardised`, on all chains of all datasets together: one
-compiled function takes the observations, the random keys and the target acceptance as arguments, so that
-every group of datasets and every n uses the same compilation. Starts and the dense metric come from
-`annealing`; only the step sizes are adapted during warm-up, each chain's on its own.
+numpyro's kernel works in the coordinates z of `standardised`, on all chains of all datasets together. One compiled
+function takes the observations, the random keys and the target acceptance as arguments, so every group of datasets and
+every n uses the same compilation. Starts and the dense metric come from `annealing`; warm-up adapts only the step size,
+of each chain by itself.
 
-Chains advance together, so an iteration takes as long as the longest trajectory among them; the metric makes
-all posteriors round, and trajectories short.
+Chains advance together, so an iteration takes as long as the longest trajectory among them. The metric makes all
+posteriors round, and trajectories short.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tallsbi.study.references.request import Draws, Request
 from tallsbi.study.references.standardised import Coordinates, first_observations
 from tallsbi.study.tasks.base import Task, use_float64
 
-TOGETHER = 25
-# While the step size is sought it is often too small: long trajectories would cost more than all the draws.
+GROUP_SIZE = 25
+# In warm-up and after: a step size that is still too small would make trajectories cost more than all the draws.
 _MAX_TREE_DEPTH = (4, 8)
 _MAX_DIVERGENT = 1e-3
-# Effective draws of the chains for each kept one: at two, kept draws are nearly independent (an autoregression
-# thinned so much is left with a correlation of a few per cent).
-_PER_SAMPLE = 2.0
+# ESS of the chains for each draw that is kept. At two, kept draws are nearly independent: an autoregression that is
+# thinned so much has a correlation of a few per cent.
+_ESS_PER_SAMPLE = 2.0
 log = logging.getLogger(__name__)
 
 
 def certified_draws(request: Request) -> list[Draws]:
-    """Draws of every dataset; those whose certificate fails are sampled anew with twice as many, and so on."""
+    """Draws of every dataset; where a certificate fails, chains are run anew with twice as many draws, and so on."""
     output: dict[int, Draws] = {}
     pending = list(range(len(request.x)))
     for attempt in range(request.settings.retries + 1):
@@ -55,8 +55,8 @@ def certified_draws(request: Request) -> list[Draws]:
 
 
 def _groups(sets: list[int]) -> list[list[int]]:
-    """Sets that are sampled together, equally many in each group: the last may repeat some of the one before."""
-    count = -(-len(sets) // TOGETHER)
+    """Sets that are sampled together, equally many in each group: the last one may repeat some of the one before."""
+    count = -(-len(sets) // GROUP_SIZE)
     size = -(-len(sets) // count)
     return [sets[max(0, end - size) : end] for end in (min((i + 1) * size, len(sets)) for i in range(count))]
 
@@ -65,7 +65,7 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
     settings = request.settings
     draws, warmup = settings.draws * 2**attempt, settings.warmup
     sampler = make_sampler(request.task, chains=settings.chains, warmup=warmup, draws=draws)
-    # A failed attempt may be a matter of steps too long for the posterior.
+    # An attempt may have failed because its steps were too long for the posterior.
     target_accept = 1 - (1 - settings.target_accept) / 2**attempt
     seeds = [request.integer(b, "attempt", attempt) for b in group]
     chains = sampler(request.x[group], request.n, seeds, target_accept)
@@ -80,7 +80,7 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
                 *chain_checks(
                     theta,
                     max_rhat=settings.max_rhat,
-                    min_bulk=max(settings.min_ess, _PER_SAMPLE * request.samples),
+                    min_bulk=max(settings.min_ess, _ESS_PER_SAMPLE * request.samples),
                     min_tail=settings.min_ess,
                 ),
                 Check("divergent_share", (float(diverging.mean()),), at_most=_MAX_DIVERGENT),
@@ -108,8 +108,6 @@ class Chains:
     theta: Float[np.ndarray, "B C draws m"]
     diverging: Bool[np.ndarray, "B C draws"]
     acceptance: Float[np.ndarray, "B"]
-    leapfrogs: Float[np.ndarray, "B"]
-    """Steps of the integrator per draw."""
 
 
 Sampler = Callable[[np.ndarray, int, list[int], float], Chains]
@@ -142,10 +140,10 @@ def make_sampler(task: Task, *, chains: int, warmup: int, draws: int) -> Sampler
         output = run(
             data, starts.reshape(-1, task.dim_theta), metric[lane], keys[:, 1:].ravel(), target_accept
         )
-        theta, diverging, acceptance, leapfrogs = (
+        theta, diverging, acceptance = (
             np.asarray(part).reshape(len(x), chains, *part.shape[1:]) for part in output
         )
-        return Chains(theta, diverging, acceptance.mean((1, 2)), leapfrogs.mean((1, 2)))
+        return Chains(theta, diverging, acceptance.mean((1, 2)))
 
     return sample
 
@@ -155,12 +153,12 @@ def _coordinates(task: Task) -> Coordinates:
 
 
 def _symmetric(task: Task) -> tuple[int, ...]:
-    """Coordinates whose sign is left open by the chains."""
+    """Coordinates whose sign the chains leave open."""
     return slcp.SIGN_SYMMETRIC if task.name == "slcp" else ()
 
 
 def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:
-    """One chain: (data, start [m], metric [m, m], key, target acceptance) -> theta, diverging, acceptance, steps."""
+    """One chain: (data, start [m], metric [m, m], key, target acceptance) -> theta, diverging, acceptance."""
     import jax
     from numpyro.infer.hmc import hmc
 
@@ -182,12 +180,7 @@ def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:
 
         def draw(state: Any, _: None) -> Any:
             state = sample_kernel(state)
-            return state, (
-                space.to_parameter(state.z, data),
-                state.diverging,
-                state.accept_prob,
-                state.num_steps,
-            )
+            return state, (space.to_parameter(state.z, data), state.diverging, state.accept_prob)
 
         # Warm-up and draws in one loop, or the kernel would be compiled twice.
         output = jax.lax.scan(draw, state, None, length=warmup + draws)[1]

@@ -17,7 +17,7 @@ from tallsbi.study.tasks.base import Task
 
 @dataclass(frozen=True)
 class Request:
-    """`samples` draws given the first n of the N observations of each dataset b = 0, 1, ...
+    """For `samples` draws given the first n of the N observations of each dataset b = 0, 1, ...
 
     Random streams are named by task, n and the number of the set, `first_set` + b.
     """

@@ -4,10 +4,10 @@ An observation of SLCP is four draws of N(mu, S), mu = (theta_1, theta_2), S a f
 K = 4 n draws of mean c, the posterior of mu given S is N(c, S / K) cut off at the prior's box: a ridge when the
 two coordinates are correlated, and a funnel because its width goes with S. Here z_1 and z_2 are standard
 normals from which mu is made by inverting the distribution functions of theta_1 given S and of theta_2 given
-theta_1 and S, both truncated normals: what is left to NUTS are three parameters, nearly independent of z_1, z_2.
+theta_1 and S, both truncated normals. NUTS is left with three parameters that are nearly independent of z_1, z_2.
 
-The signs of theta_3 and theta_4 do not matter: both are taken positive, and whoever draws flips them with equal
-probability, so that the four modes have equal weight.
+The likelihood does not depend on the signs of theta_3 and theta_4. Both are positive here; the caller flips them with
+equal probability, so that the four modes have equal weight.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def coordinates(task: Task) -> Coordinates:
 def _truncated(z: Any, mean: Any, std: Any, bound: float) -> tuple[Any, Any]:
     """A point of N(mean, std^2) on [-bound, bound] at the quantile Phi(z), and log(d point / d Phi(z)).
 
-    Minus infinity where the box is so far in a tail (37 std) that its probability is no number any more.
+    Minus infinity where the box lies so far in a tail (37 std) that its probability underflows.
     """
     from jax.scipy.special import ndtr, ndtri
 

@@ -5,8 +5,8 @@ one, the normal distribution function for a uniform one. The Jacobian of T is pa
 so the posterior is N(z; 0, I) p(x | T(z)) whatever the prior, without bounds, and starts drawn from N(0, I)
 are dispersed over the whole prior.
 
-A task may have better ones (`slcp`): any map T(z, x) will do, with the ratio of the posterior's density in z
-to that of N(0, I).
+A task may have better coordinates (`slcp`): any map T(z, x), with the ratio of the posterior's density in z to that of
+N(0, I).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def first_observations(
 ) -> tuple[Float[np.ndarray, "B N d"], Float[np.ndarray, "B N"]]:
     """The first n observations as data of a fixed shape: all N with weight 1 or 0.
 
-    What is compiled for N observations so serves every n up to N.
+    A function compiled for N observations then serves every n up to N.
     """
     used = np.arange(x.shape[1]) < n
-    # The others must be possible observations, for zero times infinity is no number.
+    # The rows of weight 0 must be possible observations: zero times infinity is not a number.
     filled = np.where(used[:, None], x, x[:, :1]).astype(np.float64)
     return filled, np.broadcast_to(used, x.shape[:2]).astype(np.float64)
 
@@ -53,7 +53,7 @@ def first_observations(
 def weighted_likelihood(task: Task) -> LogDensity:
     """(theta [m], data) -> log p(x_1, ..., x_n | theta).
 
-    Minus infinity where the likelihood gives no number, so that samplers turn away.
+    Minus infinity where the likelihood is not a number, so that samplers reject the point.
     """
     import jax
 
@@ -70,7 +70,7 @@ def weighted_likelihood(task: Task) -> LogDensity:
 
 
 def coordinates(task: Task) -> Coordinates:
-    """The coordinates that the prior alone suggests."""
+    """The coordinates of the prior alone."""
     likelihood, to_parameter = weighted_likelihood(task), prior_map(task)
     return Coordinates(lambda z, data: likelihood(to_parameter(z), data), lambda z, data: to_parameter(z))
 

@@ -1,9 +1,9 @@
 """Reference posteriors of the toy problems.
 
-Gaussian: exact draws. Mixture: the tall posterior is a mixture of 2^n Gaussians, one per assignment of the
-observations to the two components of the simulator. Up to `ENUMERATE` observations they are enumerated
-and sampled exactly, which is also where the posterior can have several separated modes; beyond, it
-is sampled by MALA from dispersed starts and certified.
+The Gaussian problems have exact draws. The tall posterior of the mixture is a mixture of 2^n Gaussians, one per
+assignment of the observations to the two components of the simulator. Up to `ENUMERATE` observations, where it can have
+several separated modes, these are enumerated and sampled exactly; beyond, MALA samples from dispersed starts, with a
+certificate.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def mixture_log_density(x: Float[Tensor, "B n m"], noise: Float[Tensor, "2 m"]):
     def target(theta: Tensor) -> tuple[Tensor, Tensor]:
         # The quadratic forms are expanded into matrix products: nothing of size [B, C, 2, n, m] is made.
         cross = (theta @ pull.mT).unflatten(-1, (2, -1))
-        own = 0.5 * theta.square() @ precision.mT
-        log_component = cross + constant - own[..., None]
+        square = 0.5 * theta.square() @ precision.mT
+        log_component = cross + constant - square[..., None]
         log_p = torch.logsumexp(log_component, 2).sum(-1) - 0.5 * theta.square().sum(-1)
         responsibility = torch.softmax(log_component, 2)
         pulled = responsibility.flatten(2) @ pull
@@ -167,8 +167,8 @@ def certified_mala(
 
 
 def _spread_out(draws: Float[Tensor, "B C draws m"], count: int) -> Float[Tensor, "B S m"]:
-    """`count` draws, as far apart within the chains as possible and in no particular order of time."""
-    flat = draws.transpose(1, 2).flatten(1, 2)  # neighbours in time are a whole set of chains apart
+    """`count` draws, as far apart within the chains as possible."""
+    flat = draws.transpose(1, 2).flatten(1, 2)  # all chains at one time, then all at the next
     if flat.shape[1] < count:
         raise ValueError(
             f"{count} reference draws are wanted, the chains hold {flat.shape[1]}: raise toy.mala.chains or "
