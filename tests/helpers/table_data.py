@@ -3,12 +3,14 @@
 import numpy as np
 import pandas as pd
 
-SETTINGS = {
-    "tasks": ["slcp", "sir"],
-    "extra_tasks": ["gmm"],
-    "labels": {"slcp": "SLCP", "sir": "SIR", "gmm": "GMM"},
-    "table_n_obs": [1, 14, 30],
-}
+from tallsbi.study.settings.artifacts import SbibmTables
+
+SETTINGS = SbibmTables(
+    tasks=("slcp", "sir"),
+    extra_tasks=("gmm",),
+    labels={"slcp": "SLCP", "sir": "SIR", "gmm": "GMM"},
+    table_n_obs=(1, 14, 30),
+)
 
 
 def frame(values, task="slcp", n_train=30000, n=1, method="GAUSS", steps=1000):

@@ -5,9 +5,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from tallsbi.study.settings.artifacts import ClaimsTable
+
 FIDELITY = {"toy_prior": "wide", "exclude_sets": True, "uniform_bounds_factor": 2.0, "early_stopping": False}
 THETA = {"C": 135, "mu": 220, "sigma": 2000, "g": 0}
-BOUNDS = {"C": [10, 250], "mu": [50, 500], "sigma": [100, 5000], "g": [-20, 20]}
+BOUNDS = {"C": (10, 250), "mu": (50, 500), "sigma": (100, 5000), "g": (-20, 20)}
 MAIN = ("slcp", "lotka_volterra", "sir")
 EXTRA = ("gaussian_linear", "gmm", "gmm_uniform", "bernoulli_glm", "bernoulli_glm_raw", "two_moons")
 METHODS = ("GAUSS", "JAC", "LANGEVIN", "DET_GEF")
@@ -15,14 +17,15 @@ RUNS = [name + suffix for name in (*METHODS, "TAMED") for suffix in ("", "-clip"
 
 
 def settings(path):
-    return {
-        "claims": str(path),
-        "fidelity": FIDELITY,
-        "toy_metric": "max_sw",
-        "uniform_tasks": ["slcp", "gmm_uniform", "two_moons"],
-        "theta": THETA,
-        "bounds": BOUNDS,
-    }
+    return ClaimsTable(
+        claims=str(path),
+        other_run="smoke",
+        fidelity=FIDELITY,
+        toy_metric="max_sw",
+        uniform_tasks=("slcp", "gmm_uniform", "two_moons"),
+        theta=THETA,
+        bounds=BOUNDS,
+    )
 
 
 def toy(

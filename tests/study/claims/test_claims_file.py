@@ -1,7 +1,6 @@
 """The file of claims: complete, checked, and about data that the workflow makes."""
 
 import copy
-import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import yaml
 
 from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, read, single_tests
 from tallsbi.study.claims.views import SOURCES
+from tallsbi.study.columns.catalogue import TABLES
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "workflow/resources/claims.yaml"
@@ -30,15 +30,12 @@ def test_all_52_claims_are_there_in_order(claims):
     assert len({claim.claim for claim in claims}) == 52
 
 
-def test_every_source_is_made_by_the_workflow_and_handed_to_the_table():
-    rules = "\n".join(path.read_text() for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
-    block = re.search(r"CLAIMS_DATA = \{(.*?)\n\}", rules, re.DOTALL)[1]
-    handed = dict(re.findall(r'"(\w+)": f"(\S+)"', block))
-    assert set(handed) == {source for sources, _ in SOURCES.values() for source in sources}
-    collections = "distances|steps|timing"  # of rule collect_toy, by wildcard
-    for name, path in handed.items():
-        made = f'f"{path}"' in rules.replace(block, "")
-        assert made or re.fullmatch(rf"\{{TOY\}}/({collections})\.csv", path), name
+def test_every_source_is_a_tidy_table_and_handed_to_the_ledger():
+    data = yaml.safe_load((ROOT / "workflow/artifacts.yaml").read_text())["artifacts"]["claims"]["data"]
+    paths = {name: entry["path"] if isinstance(entry, dict) else entry for name, entry in data.items()}
+    assert paths.pop("other").startswith("results/{other_run}/")
+    assert set(paths) == {source for sources, _ in SOURCES.values() for source in sources}
+    assert {path.removesuffix(".csv") for path in paths.values()} <= set(TABLES)
 
 
 def test_every_view_is_used(claims):

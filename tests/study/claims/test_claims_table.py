@@ -1,5 +1,6 @@
 """The ledger of a whole made-up run: in one the paper's story is true, in one there is next to no data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,9 +77,8 @@ def test_the_factor_on_the_bounds_may_decide(table):
     assert found.verdict["true bounds"] == Verdict.FAILS
     assert "task = slcp" in found.reading["true bounds"]
     assert set(found.verdict.drop("true bounds")) == {Verdict.HOLDS}
-    turned = make(
-        run(sets=12), {**settings(FILE), "fidelity": {**FIDELITY, "uniform_bounds_factor": 1.0}}
-    ).tidy
+    factor_one = replace(settings(FILE), fidelity={**FIDELITY, "uniform_bounds_factor": 1.0})
+    turned = make(run(sets=12), factor_one).tidy
     assert turned[turned.headline & (turned.id == "C27")].variant.tolist() == ["kept sets, true bounds"]
 
 
@@ -94,7 +94,7 @@ def test_without_the_other_bounds_they_are_said_to_lack():
 def test_the_other_protocol_has_the_other_headline_and_is_shown_beside(table):
     stated = {**FIDELITY, "toy_prior": "standard", "exclude_sets": False}
     other = {"other": table.tidy}
-    made = make({**run(sets=6), **other}, {**settings(FILE), "fidelity": stated, "other_run": "smoke"})
+    made = make({**run(sets=6), **other}, replace(settings(FILE), fidelity=stated))
     tidy = made.tidy
     assert tidy[tidy.headline & (tidy.id == "C15")].variant.tolist() == ["stated prior"]
     assert tidy[tidy.headline & (tidy.id == "C22")].variant.tolist() == ["all sets, widened bounds"]

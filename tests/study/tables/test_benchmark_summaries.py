@@ -1,5 +1,6 @@
 """The tables metric_summary and reference_certificates."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ BASE = np.linspace(0.3, 0.6, 25)
 
 
 def summary(metrics, **settings):
-    return metric_summary.make({"metrics": metrics, "paper": PAPER}, {**SETTINGS, **settings})
+    return metric_summary.make({"metrics": metrics, "paper": PAPER}, replace(SETTINGS, **settings))
 
 
 def shown(table, task="SLCP", metric="sW"):

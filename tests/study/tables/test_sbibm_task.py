@@ -1,5 +1,6 @@
 """The task tables: both averages, the best, the printed numbers, and what diverged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ from table_data import SETTINGS, frame, together
 from tallsbi.study.tables import sbibm_task
 from tallsbi.study.tables.render import to_latex, to_markdown
 
-# pandas' Index, which the function is given, is no Sequence: the annotation of render._alignment is wrong.
 RESOURCES = Path(__file__).parents[3] / "workflow" / "resources"
 PAPER = pd.read_csv(RESOURCES / "sbibm_tables.csv")
 GAUSS = np.append(np.linspace(0.3, 0.5, 24), 2.0)
@@ -18,7 +18,7 @@ LANGEVIN = np.where(np.arange(25) == 4, np.nan, 0.9)
 
 
 def make(metrics, task="slcp", **settings):
-    return sbibm_task.make({"metrics": metrics, "paper": PAPER}, {**SETTINGS, **settings}, task=task)
+    return sbibm_task.make({"metrics": metrics, "paper": PAPER}, replace(SETTINGS, **settings), task=task)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_small_distances_keep_two_digits(metrics):
 
 
 def test_without_an_n_of_the_table_the_largest_stands_in(metrics):
-    assert set(make(metrics, table_n_obs=[1, 30]).tidy.n) == {22}
+    assert set(make(metrics, table_n_obs=(1, 30)).tidy.n) == {22}
     small = together(frame([0.1, 0.2]), frame([0.2, 0.3], n=8), frame([0.4, 0.3], n=4))
     assert set(make(small).tidy.n) == {1, 8}
 

@@ -6,7 +6,6 @@ The CSV has all columns and a row per variant; the readable version leaves out t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -16,32 +15,26 @@ from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
 from tallsbi.study.claims.views import Facts, views
+from tallsbi.study.settings.artifacts import ClaimsTable
 from tallsbi.study.tables.render import Table
 
 # Shares of the line width of the LaTeX version.
 WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
-    """`data`: the tidy files of the run by the names in `claims.views`, and maybe the ledger of an `other` one.
-
-    `settings`: path of the `claims`, `fidelity`, `toy_metric`, the `uniform_tasks` of the benchmark, `theta` and
-    `bounds` of the neuroscience model, and the name of the `other_run`.
-    """
-    metrics = data["sbibm_distances"]
-    kept = {task: exclusion.published(metrics, task).kept for task in metrics.task.unique()}
-    fidelity = settings["fidelity"]
-    bounds = "true" if fidelity["uniform_bounds_factor"] == 1 else "widened"
+def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
+    """`data`: the tidy files of the run by the names in `claims.views`, and maybe the ledger of an `other` one."""
+    distances, factor = data["sbibm_distances"], settings.fidelity["uniform_bounds_factor"]
     facts = Facts(
-        toy_metric=settings["toy_metric"],
-        kept=kept,
-        uniform_bounds=bounds,
-        uniform_tasks=settings["uniform_tasks"],
-        theta=settings["theta"],
-        bounds=settings["bounds"],
+        toy_metric=settings.toy_metric,
+        kept={task: exclusion.published(distances, task).kept for task in distances.task.unique()},
+        uniform_bounds="true" if factor == 1 else "widened",
+        uniform_tasks=settings.uniform_tasks,
+        theta=settings.theta,
+        bounds=settings.bounds,
     )
-    tidy = ledger(read(settings["claims"]), views(data, facts), {**fidelity, "uniform_bounds": bounds})
-    tidy["headline"] = tidy.headline.astype(bool)
+    switches = {**settings.fidelity, "uniform_bounds": facts.uniform_bounds}
+    tidy = ledger(read(settings.claims), views(data, facts), switches)
     shown = pd.DataFrame(
         {
             "id": tidy.id,
@@ -58,9 +51,9 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
     )
     if "other" in data:
         other = data["other"][data["other"].headline].set_index("id").verdict
-        tidy["other_run"] = settings["other_run"]
+        tidy["other_run"] = settings.other_run
         tidy["other_verdict"] = tidy.id.map(other)
-        shown[f"verdict of {settings['other_run']}"] = tidy.other_verdict
+        shown[f"verdict of {settings.other_run}"] = tidy.other_verdict
     repeated = tidy.id.duplicated()
     shown[["claim", "printed"]] = shown[["claim", "printed"]].mask(repeated, "")
     return Table(tidy, shown, _note(tidy), (*WIDTHS, *([0.08] if "other" in data else [])))

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
+from tallsbi.study.settings.artifacts import RunName
 from tallsbi.study.tables.render import Table
 
 MEASURED = "measured"
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+def make(data: Mapping[str, pd.DataFrame], settings: RunName) -> Table:
     """`data`: `costs`, a row per stage and run, where `run` is `measured` or the scale of a projection."""
     tidy = data["costs"]
-    done = tidy[tidy.run == MEASURED].set_index("stage")
-    parts = {settings["run"]: done}
-    for scale in tidy.run[tidy.run != MEASURED].unique():
-        parts[f"{scale}, projected"] = tidy[tidy.run == scale].set_index("stage")
+    by_run = {run: part.set_index("stage") for run, part in tidy.groupby("run", sort=False)}
+    done = by_run.pop(MEASURED)
+    parts = {settings.run: done, **{f"{scale}, projected": part for scale, part in by_run.items()}}
     *_, largest = parts.values()
     stages = [*largest.index, *done.index.difference(largest.index)]
     shown = pd.DataFrame({"stage": [stage.replace("_", " ") for stage in stages]})
@@ -34,19 +33,19 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
 
 def _note(parts: Mapping[str, pd.DataFrame]) -> str:
     (run, done), *projected = parts.items()
-    told = [f"The run {run} took {_total(done)}."]
+    sentences = [f"The run {run} took {_total(done)}."]
     for name, part in projected:
         scale = name.removesuffix(", projected")
-        told.append(
+        sentences.append(
             f"The scale {scale} will take about {_total(part)}, its longest job {part.longest_h.max():.1f} h: the size "
             "of every job times the rate fitted to the records of earlier runs (workflow/resources/costs.csv), and "
             "times the speed of this machine."
         )
-    told.append(
+    sentences.append(
         "Processor time as Snakemake's benchmark records have it; jobs without a record (they collect files) are left "
         "out of the measured part."
     )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _total(part: pd.DataFrame) -> str:

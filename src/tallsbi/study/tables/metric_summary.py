@@ -13,15 +13,16 @@ import pandas as pd
 
 from tallsbi.study.analysis import exclusion
 from tallsbi.study.analysis.ranking import by_method, rank
+from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import Table
 
 METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
-    """`data`: `metrics` of the benchmark, and what the `paper` lists (metric, task, method)."""
+def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
+    """`data`: the `metrics` of all tasks, and what the `paper` lists (metric, task, method)."""
     metrics = data["metrics"]
-    tasks = [task for task in (*settings["tasks"], *settings["extra_tasks"]) if task in set(metrics.task)]
+    tasks = [task for task in (*settings.tasks, *settings.extra_tasks) if task in set(metrics.task)]
     tidy = pd.DataFrame([row for task in tasks for row in _rows(metrics[metrics.task == task], task)])
     if tidy.empty:
         raise ValueError(f"n_obs = {sorted(set(metrics.n))}: the summary needs at least one n above 1")
@@ -31,7 +32,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table
     shown = [
         {
             "metric": METRICS[metric],
-            "task": settings["labels"].get(task, task),
+            "task": settings.labels.get(task, task),
             "best, all sets": _best(part, "all"),
             "best, kept sets": _best(part, "kept"),
             "paper": ", ".join(printed.get((metric, task), [])) or "–",
@@ -64,9 +65,11 @@ def _scores(tall: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _best(part: pd.DataFrame, over: str) -> str:
     """The best and its ties, the best first; a method with several T has them in brackets."""
-    mine = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(f"mean_{over}", kind="stable")
+    leading = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(f"mean_{over}", kind="stable")
     several = part.method.duplicated(keep=False)
-    names = [f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in mine.itertuples()]
+    names = [
+        f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in leading.itertuples()
+    ]
     return " = ".join(names) or "none: all diverged"
 
 

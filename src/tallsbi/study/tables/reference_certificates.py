@@ -1,6 +1,6 @@
 """How each reference posterior was made and what its checks say: table reference_certificates.
 
-The CSV has one row per task, set and n; the readable version the worst value over the sets of a task and n.
+The CSV has a row per task, set and n; the readable version shows the worst value over the sets of a task and n.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from typing import Any
 
 import pandas as pd
 
+from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import Table
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
     """`data`: `certificates`, one row per task, set and n."""
     certificates = data["certificates"]
-    order = [*settings["tasks"], *settings["extra_tasks"]]
-    rank = certificates.task.map(lambda task: order.index(task) if task in order else len(order))
-    tidy = certificates.assign(_rank=rank).sort_values(["_rank", "task", "n", "set"], kind="stable")
-    tidy = tidy.drop(columns="_rank").reset_index(drop=True)
+    order = {task: i for i, task in enumerate((*settings.tasks, *settings.extra_tasks))}
+    tidy = certificates.sort_values(["task", "n", "set"], kind="stable")
+    tidy = tidy.sort_values(
+        "task", key=lambda tasks: tasks.map(order).fillna(len(order)), kind="stable", ignore_index=True
+    )
     groups = tidy.groupby(["task", "n"], sort=False)
-    shown = pd.DataFrame([_row(part, settings["labels"].get(task, task)) for (task, _), part in groups])
+    shown = pd.DataFrame([_row(part, settings.labels.get(task, task)) for (task, _), part in groups])
     return Table(tidy, shown, _note(tidy))
 
 

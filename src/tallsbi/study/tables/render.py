@@ -12,6 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+_LATEX = str.maketrans(
+    {char: "\\" + char for char in "&%_#"} | {"±": r"$\pm$", "–": "--", "^": r"\^{}", "<": "$<$", ">": "$>$"}
+)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -81,28 +85,10 @@ def _alignment(columns: Sequence[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    replacements = {
-        "&": r"\&",
-        "%": r"\%",
-        "_": r"\_",
-        "#": r"\#",
-        "±": r"$\pm$",
-        "–": "--",
-        "^": r"\^{}",
-        "<": "$<$",
-        ">": "$>$",
-    }
-    return "".join(replacements.get(character, character) for character in text)
+    return text.translate(_LATEX)
 
 
-def mean_std(values: pd.Series) -> pd.Series:
+def mean_std(values: pd.Series) -> tuple[float, float]:
     """Mean and standard deviation over the values, NaN as soon as one of them is: none is dropped."""
     array = values.to_numpy(float)
-    return pd.Series(
-        {
-            "mean": float(array.mean()),
-            "std": float(array.std(ddof=1)) if len(array) > 1 else np.nan,
-            "count": len(array),
-            "diverged": int(np.isnan(array).sum()),
-        }
-    )
+    return float(array.mean()), float(array.std(ddof=1)) if len(array) > 1 else np.nan

@@ -1,4 +1,4 @@
-"""The three distances of one benchmark task, all methods: tables sbibm_slcp, sbibm_lotka_volterra, sbibm_sir.
+"""The three distances of one task, all methods: tables sbibm_slcp, sbibm_lotka_volterra, sbibm_sir.
 
 Every average is given twice: over all parameter sets, and over the sets that the published exclusion rule
 keeps (`exclusion`), which is what the paper's printed numbers are averages of.
@@ -15,14 +15,15 @@ import pandas as pd
 
 from tallsbi.study.analysis import exclusion
 from tallsbi.study.analysis.ranking import by_method, rank
+from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import Table, number, spread
 
 METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
 _BEST = " *"
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any], *, task: str) -> Table:
-    """`data`: `metrics` of the benchmark and the `paper`'s printed rows; `task`: the one that the table shows."""
+def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables, *, task: str) -> Table:
+    """`data`: the `metrics` of all tasks and the `paper`'s printed rows; `task`: the one that the table shows."""
     metrics = data["metrics"][data["metrics"].task == task]
     if metrics.empty:
         raise ValueError(
@@ -30,15 +31,15 @@ def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any], *, task:
         )
     rule = exclusion.published(metrics, task)
     at = metrics[metrics.n_train == metrics.n_train.max()]
-    counts = _counts(settings["table_n_obs"], sorted(set(at.n.tolist())))
+    counts = _counts(settings.table_n_obs, sorted(set(at.n.tolist())))
     tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule, data["paper"])])
     return Table(tidy, _shown(tidy, rule), _note(tidy, settings, rule))
 
 
 def _counts(wanted: Sequence[int], present: Sequence[int]) -> list[int]:
     """The n of the table that there are; at small scales the largest n stands for the tall ones."""
-    found = [n for n in wanted if n in present]
-    return found if max(found, default=0) > 1 else sorted({*found, max(present)})
+    counts = [n for n in wanted if n in present]
+    return counts if max(counts, default=0) > 1 else sorted({*counts, max(present)})
 
 
 def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion, paper: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -48,19 +49,19 @@ def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion, paper: pd.DataFrame) ->
     for metric in METRICS:
         every, kept = rank(by_method(cell, metric)), rank(by_method(kept_cell, metric))
         for method, steps in every.index:
-            own = cell[(cell.method == method) & (cell.steps == steps)]
-            lost = own[~np.isfinite(own[metric])]
+            runs = cell[(cell.method == method) & (cell.steps == steps)]
+            lost = runs[~np.isfinite(runs[metric])]
             key = {"task": rule.task, "n_train": n_train, "n": n, "metric": metric, "method": method}
             yield {
                 **key,
                 "steps": int(steps),
-                "samples": int(own.samples.max()),
+                "samples": int(runs.samples.max()),
                 **_named(every.loc[(method, steps)], "all"),
                 **_named(kept.loc[(method, steps)], "kept"),
                 "excluded_sets": " ".join(map(str, rule.excluded)),
                 "diverged_sets": " ".join(map(str, sorted(lost.set))),
                 "diverged_from_t": lost.nonfinite_time.max(),
-                "uncertified_references": int((~own.reference_passed.astype(bool)).sum()),
+                "uncertified_references": int((~runs.reference_passed.astype(bool)).sum()),
                 **_printed(paper, key),
             }
 
@@ -123,8 +124,8 @@ def _decimals(value: float) -> str:
     return number(value, max(2, len(f"{value:g}".partition(".")[2])))
 
 
-def _note(tidy: pd.DataFrame, settings: Mapping[str, Any], rule: exclusion.Exclusion) -> str:
-    label = settings["labels"].get(rule.task, rule.task)
+def _note(tidy: pd.DataFrame, settings: SbibmTables, rule: exclusion.Exclusion) -> str:
+    label = settings.labels.get(rule.task, rule.task)
     if rule.void:
         kept = "The published exclusion rule would leave fewer than half of the sets and is not applied. "
     else:

@@ -7,59 +7,43 @@ from typing import Any
 
 import pandas as pd
 
+from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, number, spread
 
 BASE = "LANGEVIN"
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Table:
+def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     """`data`: `timing` rows and the `paper`'s printed ratios of its two tables."""
     timing = data["timing"]
-    timing = timing[timing.problem == settings["problem"]]
+    timing = timing[timing.problem == settings.problem]
     seconds = timing.groupby(["m", "n", "steps", "method"], sort=False).seconds.median().unstack("method")
     ratios = seconds.div(seconds[BASE], axis=0).drop(columns=BASE)
-    rows = []
-    for m, part in ratios.groupby("m"):
-        for method in ratios.columns:
-            for row in _printed(data["paper"], m, method):
-                rows.append(
-                    {
-                        "m": int(m),
-                        "method": method,
-                        "ratio": part[method].mean(),
-                        "ratio_std": part[method].std(),
-                        "cells": len(part),
-                        **row,
-                    }
-                )
-    tidy = pd.DataFrame(rows)
-    tidy.insert(0, "problem", settings["problem"])
+    measured = [
+        (settings.problem, int(m), method, part[method].mean(), part[method].std(), len(part))
+        for m, part in ratios.groupby("m")
+        for method in ratios.columns
+    ]
+    tidy = pd.DataFrame(measured, columns=["problem", "m", "method", "ratio", "ratio_std", "cells"])
+    names = {"table": "paper_table", "ratio": "paper", "ratio_std": "paper_std"}
+    tidy = tidy.merge(data["paper"].rename(columns=names), "left", ["m", "method"])
+    tidy = tidy.fillna({"paper_table": ""})
     shown = []
     for m, part in tidy.groupby("m"):
         row: dict[str, Any] = {"m": m}
         for method in ratios.columns:
-            mine = part[part.method == method]
-            row[method] = spread(mine.ratio.iloc[0], mine.ratio_std.iloc[0])
-            row[f"{method} (paper)"] = " / ".join(number(v) for v in mine.paper.dropna()) or "–"
+            cell = part[part.method == method]
+            row[method] = spread(cell.ratio.iloc[0], cell.ratio_std.iloc[0])
+            row[f"{method} (paper)"] = " / ".join(map(number, cell.paper.dropna())) or "–"
         shown.append(row)
     note = (
         f"Seconds relative to {BASE} at the same T, below 1 is faster; mean ± std over the cells "
-        f"n = {_listed(timing.n)}, T = {_listed(timing.steps)} of the median over {settings['repeats']} rounds; "
-        f"{settings['timing_samples']} samples, one CPU thread, covariance runs of GAUSS included. "
+        f"n = {_listed(timing.n)}, T = {_listed(timing.steps)} of the median over {settings.repeats} rounds; "
+        f"{settings.timing_samples} samples, one CPU thread, covariance runs of GAUSS included. "
         "Paper: its two tables, measured on a GPU over n = 2..90 and T = 50..1000; the first number is from the "
         "main text, the second from the appendix (DET_GEF: appendix only)."
     )
     return Table(tidy, pd.DataFrame(shown), note)
-
-
-def _printed(paper: pd.DataFrame, m: int, method: str) -> list[dict[str, Any]]:
-    found = paper[(paper.m == m) & (paper.method == method)]
-    if found.empty:
-        return [{"paper_table": "", "paper": float("nan"), "paper_std": float("nan")}]
-    return [
-        {"paper_table": row.table, "paper": row.ratio, "paper_std": row.ratio_std}
-        for row in found.itertuples()
-    ]
 
 
 def _listed(values: pd.Series) -> str:
