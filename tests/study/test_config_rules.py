@@ -38,7 +38,7 @@ toy: {dims: [2]}                 => 2 problems && toy.table.dim = 10 (from confi
 toy: {n_obs: [2], noise: [0]}    => 2 problems && toy.table.n_obs = 32 && toy.table.noise = 0.01
 methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
 methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, JAC_PD, LANGEVIN
-methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, steps, cov_steps, cov_eta, cov_samples
+methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, steps, cov_steps, cov_samples, cov_eta
 methods: {GAUSS: {parts: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
 methods: {GAUSS_PD: {narrowest: 0.9, widest: 0.1}} => methods.GAUSS_PD.narrowest = 0.9 && no more than widest = 0.1
 toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits

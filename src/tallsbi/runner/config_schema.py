@@ -1,4 +1,4 @@
-"""Reading the schema of the configuration: what it says of a key, and the same in words.
+"""The schema of the configuration: what it says about a key, and the same in words.
 
 A key is a path of names and list positions. The validator is stricter than JSON Schema about numbers.
 """
@@ -76,8 +76,12 @@ def shorten(value: Any, width: int = 60) -> str:
 def bounds(node: dict) -> str:
     if "minimum" in node and "maximum" in node:
         return f" from {node['minimum']} to {node['maximum']}"
-    low = {"minimum": "at least", "exclusiveMinimum": "greater than"}
-    words = low | {"maximum": "at most", "exclusiveMaximum": "less than"}
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "greater than",
+        "maximum": "at most",
+        "exclusiveMaximum": "less than",
+    }
     parts = [f" {text} {node[key]}" for key, text in words.items() if key in node]
     return " and".join(parts)
 
@@ -95,10 +99,8 @@ def allowed(node: dict) -> str:
         return f"a list of {size}, each {allowed(node['items'])}{unique}"
     if node["type"] == "object":
         names = ", ".join(node.get("properties", {}))
-        return (
-            f"a mapping with the keys {names}"
-            if names
-            else f"a mapping from {node['x-name']} to its settings"
+        return "a mapping " + (
+            f"with the keys {names}" if names else f"from {node['x-name']} to its settings"
         )
     return {"integer": "an integer", "number": "a number", "string": "text"}[node["type"]] + bounds(node)
 
@@ -111,8 +113,8 @@ def is_number(value: Any) -> bool:
     return is_int(value) or (isinstance(value, float) and math.isfinite(value))
 
 
-# Stricter than JSON Schema: 5.0 is no integer (it would break ranges), NaN and infinity are no numbers
-# (every comparison with NaN is false, so bounds let it through).
+# Stricter than JSON Schema: 5.0 is no integer (it would break ranges), NaN and infinity are no numbers (every
+# comparison with NaN is false, so it would pass any bounds).
 STRICT = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
 TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT)
 Validator = extend(Draft202012Validator, type_checker=TYPES)
@@ -121,11 +123,11 @@ Validator = extend(Draft202012Validator, type_checker=TYPES)
 def close(word: Any, candidates: Collection[str]) -> str:
     """The candidate nearest to a misspelt word, or ''. Case does not count."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}
-    found = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
-    return by_lower[found[0]] if found else ""
+    nearest = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
+    return by_lower[nearest[0]] if nearest else ""
 
 
 def did_you_mean(*names: str) -> str:
-    """The end of a message, so that its question mark closes it."""
+    """The last words of a message, which end it with a question mark."""
     quoted = " or ".join(f"`{name}`" for name in names if name)
     return f"; did you mean {quoted}?" if quoted else ""

@@ -3,9 +3,9 @@
     seconds = overhead(rule) + rate(key) * work
 
 Every rule states the `work` of its jobs in units of its own (rows through the network, epochs times rows, ...) and
-a key, `rule` or `rule/method/task`: jobs with the same key have the same rate. The overhead, imports mostly, is
-common to a rule. The rates of `workflow/resources/costs.csv` come from the `benchmark:` records of Snakemake; they
-give every job its memory and time limit on a cluster, and `make plan` its projection (`tallsbi.runner.plan`).
+a key, `rule` or `rule/method/task`: jobs with the same key have the same rate. The overhead, mostly imports, is
+common to a rule. The rates of `workflow/resources/costs.csv` come from Snakemake's records of jobs. They give every
+job its memory and time limit on a cluster, and `make plan` its projection (`tallsbi.runner.plan`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ from pathlib import Path
 from tallsbi.storage.files import DataError, write_text
 
 TABLE = "workflow/resources/costs.csv"
-START = 3.0
-"""Seconds a job takes at least: Python, imports, reading and writing."""
-MEMORY = 800.0
-"""MiB of a job nothing is known about."""
+START = 3.0  # seconds that every job takes at least: Python, imports, reading and writing
+MEMORY = 800.0  # MiB of a job of an unknown rule
 
-# Limits for a scheduler: generous, for a job over its limit is lost, and one below it costs nothing.
+# Limits for a scheduler are generous: a job over its limit is lost, and a job below it costs nothing.
 _TIME_FACTOR, _TIME_EXTRA = 3.0, 600.0
 _MEMORY_FACTOR, _MEMORY_EXTRA = 1.5, 300.0
 
@@ -56,7 +54,11 @@ def rule_of(key: str) -> str:
 
 @dataclass(frozen=True)
 class CostModel:
-    """Rates by key. An unknown key is as dear as the dearest one of its rule; an unknown rule costs its start."""
+    """Rates by key.
+
+    A key without a rate gets the highest overhead, rate and memory among the keys of its rule. A rule without any
+    rate costs `START` seconds and `MEMORY`.
+    """
 
     rates: Mapping[str, Rate]
 
@@ -65,11 +67,9 @@ class CostModel:
             return self.rates[key]
         related = [rate for known, rate in self.rates.items() if rule_of(known) == rule_of(key)]
         if not related:
-            return Rate(overhead=START, per_unit=0.0, memory=MEMORY)
+            return Rate(START, 0.0, MEMORY)
         return Rate(
-            overhead=max(rate.overhead for rate in related),
-            per_unit=max(rate.per_unit for rate in related),
-            memory=max(rate.memory for rate in related),
+            *(max(getattr(rate, name) for rate in related) for name in ("overhead", "per_unit", "memory"))
         )
 
     def seconds(self, key: str, work: float) -> float:
@@ -87,57 +87,51 @@ class CostModel:
         return math.ceil(limit / 100) * 100 * 2 ** (attempt - 1)
 
 
-def fit(records: Iterable[JobCost]) -> CostModel:
-    """The rates that predict the records best, as ratios: a factor 2 counts the same for short and long jobs.
+def fit(costs: Iterable[JobCost]) -> CostModel:
+    """The rates that predict the costs best, as ratios: a factor 2 counts the same for short and long jobs.
 
-    A job without work is assumed to take `START` seconds, as one more record of every rule: without it a rule
-    whose jobs are all of one size would not say how much of their time is overhead.
+    One more cost is assumed for every rule: a job without work takes `START` seconds. Without it, a rule whose jobs
+    are all of one size would not show how much of their time is overhead.
     """
     by_rule: dict[str, list[JobCost]] = {}
-    for record in records:
-        by_rule.setdefault(rule_of(record.key), []).append(record)
-    rates: dict[str, Rate] = {}
-    for group in by_rule.values():
-        rates |= _fit_rule(group)
+    for cost in costs:
+        by_rule.setdefault(rule_of(cost.key), []).append(cost)
+    rates = {key: rate for group in by_rule.values() for key, rate in _fit_rule(group).items()}
     return CostModel(dict(sorted(rates.items())))
 
 
-def _fit_rule(records: list[JobCost]) -> dict[str, Rate]:
+def _fit_rule(costs: list[JobCost]) -> dict[str, Rate]:
     import numpy as np
     from scipy.optimize import nnls
 
-    keys = sorted({record.key for record in records})
-    rows = np.zeros((len(records) + 1, len(keys) + 1))
-    for row, record in zip(rows, records, strict=False):
-        row[0] = 1 / record.seconds
-        row[1 + keys.index(record.key)] = record.work / record.seconds
+    keys = sorted({cost.key for cost in costs})
+    rows = np.zeros((len(costs) + 1, len(keys) + 1))
+    for row, cost in zip(rows, costs, strict=False):
+        row[0] = 1 / cost.seconds
+        row[1 + keys.index(cost.key)] = cost.work / cost.seconds
     rows[-1, 0] = 1 / START
     scale = rows.max(axis=0)
     overhead, *per_unit = nnls(rows / scale, np.ones(len(rows)))[0] / scale
-    return {
-        key: Rate(
-            overhead=float(overhead),
-            per_unit=float(rate),
-            memory=max(record.memory for record in records if record.key == key) or MEMORY,
-            records=sum(record.key == key for record in records),
-        )
-        for key, rate in zip(keys, per_unit, strict=True)
-    }
+    rates = {}
+    for key, rate in zip(keys, per_unit, strict=True):
+        memory = [cost.memory for cost in costs if cost.key == key]
+        rates[key] = Rate(float(overhead), float(rate), max(memory) or MEMORY, len(memory))
+    return rates
 
 
-def adapted(model: CostModel, records: Iterable[JobCost]) -> CostModel:
-    """The model for the machine of the records: how much slower it is than predicted, as the median over them.
+def adapted(model: CostModel, costs: Iterable[JobCost]) -> CostModel:
+    """The model for the machine that the costs are from: all rates times the median ratio of actual to predicted.
 
-    A rule or method the model does not know gets the rate its own records give.
+    A key that the model does not know gets the rate that its own costs give.
     """
-    records = list(records)
-    known = [record for record in records if record.key in model.rates]
-    slower = statistics.median([r.seconds / model.seconds(r.key, r.work) for r in known]) if known else 1.0
+    costs = list(costs)
+    ratios = [cost.seconds / model.seconds(cost.key, cost.work) for cost in costs if cost.key in model.rates]
+    slower = statistics.median(ratios) if ratios else 1.0
     rates = {
         key: replace(rate, overhead=rate.overhead * slower, per_unit=rate.per_unit * slower)
         for key, rate in model.rates.items()
     }
-    return CostModel({**fit(records).rates, **rates})
+    return CostModel({**fit(costs).rates, **rates})
 
 
 _COLUMNS = ("key", "overhead_s", "s_per_unit", "memory_mib", "records")
@@ -150,25 +144,15 @@ def read_model(path: str | Path) -> CostModel:
         return CostModel({})
     try:
         with open(path, newline="", encoding="utf-8") as lines:
-            return CostModel(
-                {
-                    row["key"]: Rate(
-                        float(row["overhead_s"]),
-                        float(row["s_per_unit"]),
-                        float(row["memory_mib"]),
-                        int(row["records"]),
-                    )
-                    for row in csv.DictReader(lines, strict=True)
-                }
-            )
+            rows = [[row[name] for name in _COLUMNS] for row in csv.DictReader(lines, strict=True)]
+        return CostModel({key: Rate(*map(float, numbers), int(count)) for key, *numbers, count in rows})
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise DataError(f"{path} is damaged ({error!r}): restore it, or run `make calibrate`") from error
 
 
 def write_model(model: CostModel, path: str | Path) -> None:
-    lines = [",".join(_COLUMNS)]
-    lines += [
+    lines = [
         f"{key},{rate.overhead:.3g},{rate.per_unit:.4g},{rate.memory:.0f},{rate.records}"
         for key, rate in model.rates.items()
     ]
-    write_text("\n".join(lines) + "\n", path)
+    write_text("\n".join([",".join(_COLUMNS), *lines]) + "\n", path)

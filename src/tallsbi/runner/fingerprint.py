@@ -1,55 +1,27 @@
-"""Fingerprints of the code a job runs, so that a job reruns when its own code changes and only then.
+"""Fingerprints of the code a job runs: a job reruns when its own code changes, and only then.
 
-A fingerprint covers the entry points of a job and every module of the package they import, directly or
-not. It is taken over syntax trees: comments, docstrings, formatting and file times leave it as it is, and
-so do the version number of the package and a clone in another folder. Type annotations count, since they
-define the fields of dataclasses.
+A fingerprint covers the entry points of a job and every module of the package they import, directly or not
+(`tallsbi.runner.syntax` says what counts in a file). It does not depend on the folder of the clone.
 
-Imports are followed wherever they stand, also inside functions, except under ``if TYPE_CHECKING``. Names
-of modules in strings (``importlib.import_module``) are not followed: that keeps registries lazy, and the
-caller names the registered module as one more entry.
+Imports are followed wherever they stand, also inside functions, except under ``if TYPE_CHECKING``. Names of modules
+in strings (``importlib.import_module``) are not followed: that keeps registries lazy, and the caller names the
+registered module as one more entry.
 
-Only the standard library is imported here, and no module of the package is executed, because the workflow
-computes fingerprints each time it starts. Python versions may differ in the trees they build, so a new
-Python version may rerun jobs.
+Only the standard library is imported here, and no module of the package is executed, because the workflow computes
+fingerprints each time it starts.
 """
 
-import ast
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
+
+from tallsbi.runner.syntax import FingerprintError, Import, read_source
 
 PACKAGE = "tallsbi"
 SOURCES = "src"
 DIGITS = 20
-
-# What the parser says about the position of a name or the spelling of a literal, not about its meaning.
-_IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
-
-
-class FingerprintError(ValueError):
-    """The code of a job cannot be read or followed."""
-
-
-@dataclass(frozen=True)
-class _Import:
-    """One import statement: `names` is empty for ``import module``."""
-
-    module: str
-    names: tuple[str, ...]
-    level: int
-    line: int
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What is kept of one parsed file."""
-
-    digest: str
-    imports: tuple[_Import, ...]
 
 
 @dataclass(frozen=True)
@@ -64,9 +36,9 @@ class _File:
 def fingerprint(*entry: str | Path, root: Path) -> str:
     """The digest of everything reachable from the entry points.
 
-    An entry is the dotted name of a module of the package, or the path of a file, absolute or relative to
-    `root` (the folder that holds ``src/``). A Python file is followed like a module; any other file counts
-    with its bytes, line endings apart.
+    An entry is the dotted name of a module of the package, or the path of a file, absolute or relative to `root` (the
+    folder that holds ``src/``). Imports of a Python file are followed; any other file counts with its bytes, line
+    endings apart.
     """
     digest = hashlib.sha256()
     for file in _reachable(entry, root):
@@ -80,20 +52,19 @@ def closure(*entry: str | Path, root: Path) -> list[str]:
 
 
 def _reachable(entries: Iterable[str | Path], root: Path) -> list[_File]:
-    # A walk of its own and not grimp: scripts outside the package are entries too, ancestors' __init__
-    # files and lazy imports must count, and building a grimp graph costs more than the whole walk.
+    # Not grimp: scripts outside the package are entries too, ancestors' __init__ files and lazy imports must count,
+    # and building a grimp graph takes longer than this whole walk.
     root = Path(root).resolve()
     modules = _modules(root / SOURCES)
-    found: dict[str, _File] = {}
+    reached: dict[str, _File] = {}
     waiting = [file for entry in entries for file in _entry_files(entry, root, modules)]
     while waiting:
         file = waiting.pop()
-        if file.label in found:
-            continue
-        found[file.label] = file
-        if file.path.endswith(".py"):
-            waiting.extend(_imported(file, root, modules))
-    return [found[label] for label in sorted(found)]
+        if file.label not in reached:
+            reached[file.label] = file
+            if file.path.endswith(".py"):
+                waiting.extend(_imported(file, root, modules))
+    return [reached[label] for label in sorted(reached)]
 
 
 def _modules(sources: Path) -> dict[str, str]:
@@ -107,20 +78,22 @@ def _modules(sources: Path) -> dict[str, str]:
     for folder, subfolders, files in os.walk(top):
         subfolders[:] = [name for name in subfolders if name.isidentifier() and name != "__pycache__"]
         parent = ".".join(Path(folder).relative_to(sources).parts)
-        for name in files:
-            stem, suffix = os.path.splitext(name)
-            if suffix != ".py":
-                continue
-            if stem == "__init__":
-                modules[parent] = os.path.join(folder, name)
-            else:
-                # A package hides a module of the same name, whichever is met first.
-                modules.setdefault(f"{parent}.{stem}", os.path.join(folder, name))
+        for stem, suffix in map(os.path.splitext, files):
+            path = os.path.join(folder, stem + suffix)
+            if suffix == ".py" and stem == "__init__":
+                modules[parent] = path
+            elif suffix == ".py":
+                # A package hides a module of the same name, whichever comes first.
+                modules.setdefault(f"{parent}.{stem}", path)
     return modules
 
 
+def _is_in_package(name: str) -> bool:
+    return name == PACKAGE or name.startswith(f"{PACKAGE}.")
+
+
 def _entry_files(entry: str | Path, root: Path, modules: dict[str, str]) -> list[_File]:
-    if isinstance(entry, str) and (entry == PACKAGE or entry.startswith(f"{PACKAGE}.")):
+    if isinstance(entry, str) and _is_in_package(entry):
         if entry not in modules:
             raise FingerprintError(
                 f"no module {entry} in {root / SOURCES}: correct the entry or add the file"
@@ -148,9 +121,9 @@ def _with_ancestors(module: str, modules: dict[str, str]) -> list[_File]:
 
 
 def _imported(file: _File, root: Path, modules: dict[str, str]) -> Iterator[_File]:
-    for statement in _source(file.path).imports:
+    for statement in read_source(file.path).imports:
         base = _absolute(statement, file)
-        if base == PACKAGE or base.startswith(f"{PACKAGE}."):
+        if _is_in_package(base):
             for target in _targets(base, statement, file, modules):
                 yield from _with_ancestors(target, modules)
         elif file.module is None:
@@ -160,7 +133,7 @@ def _imported(file: _File, root: Path, modules: dict[str, str]) -> Iterator[_Fil
                 yield _script(neighbour, root)
 
 
-def _absolute(statement: _Import, file: _File) -> str:
+def _absolute(statement: Import, file: _File) -> str:
     """The dotted name a statement imports from, relative imports resolved."""
     if statement.level == 0:
         return statement.module
@@ -171,11 +144,10 @@ def _absolute(statement: _Import, file: _File) -> str:
             f"{file.path}, line {statement.line}: relative import beyond the package: "
             f"write it as `from {PACKAGE}...`"
         )
-    kept = parts[: len(parts) - drop]
-    return ".".join([*kept, statement.module] if statement.module else kept)
+    return ".".join([*parts[: len(parts) - drop], *filter(None, [statement.module])])
 
 
-def _targets(base: str, statement: _Import, file: _File, modules: dict[str, str]) -> list[str]:
+def _targets(base: str, statement: Import, file: _File, modules: dict[str, str]) -> list[str]:
     """The modules a statement imports: its base, and the imported names that are submodules of it."""
     targets = [base] if base in modules else []
     for name in statement.names:
@@ -193,91 +165,5 @@ def _targets(base: str, statement: _Import, file: _File, modules: dict[str, str]
 
 def _digest(path: str) -> str:
     if path.endswith(".py"):
-        return _source(path).digest
+        return read_source(path).digest
     return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
-
-
-def _source(path: str) -> _Source:
-    status = os.stat(path)
-    return _parsed(path, status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(path: str, mtime_ns: int, size: int) -> _Source:
-    """The parsed file; its time and size are part of the cache key only."""
-    text = Path(path).read_bytes()
-    try:
-        tree = ast.parse(text, filename=path)
-    except SyntaxError as error:
-        raise FingerprintError(
-            f"{path}, line {error.lineno}: {error.msg}: correct the syntax error"
-        ) from error
-    except ValueError as error:
-        raise FingerprintError(f"{path}: not Python source ({error}): restore the file") from error
-    pieces: list[str] = []
-    imports: list[_Import] = []
-    _serialise(tree, pieces.append, imports.append)
-    return _Source(
-        hashlib.sha256("\n".join(pieces).encode("utf-8", "surrogatepass")).hexdigest(), tuple(imports)
-    )
-
-
-def _serialise(node: ast.AST, write: Callable[[str], None], found: Callable[[_Import], None]) -> None:
-    """Writes the tree as text that says what runs, and reports the imports on the way.
-
-    Unlike `ast.dump` it leaves out docstrings, statements without effect and empty fields; it is also
-    several times faster than a pass that removes them, one that collects imports, and a dump.
-    """
-    kind = node.__class__
-    if kind is ast.Import:
-        for alias in node.names:
-            found(_Import(alias.name, (), 0, node.lineno))
-    elif kind is ast.ImportFrom:
-        names = tuple(alias.name for alias in node.names)
-        found(_Import(node.module or "", names, node.level, node.lineno))
-    write(kind.__name__)
-    for field in _fields(kind):
-        value = getattr(node, field, None)
-        if isinstance(value, ast.AST):
-            write(field)
-            _serialise(value, write, found)
-        elif value.__class__ is list:
-            if value:
-                write(f"{field}[")
-                _serialise_items(value, write, found)
-                write("]")
-        elif value is not None:
-            write(f"{field}={value!r}")
-    write(")")
-
-
-def _serialise_items(items: list, write: Callable[[str], None], found: Callable[[_Import], None]) -> None:
-    for item in items:
-        if item.__class__ is ast.If and _is_type_checking(item.test):
-            _serialise_items(item.orelse, write, found)
-        elif isinstance(item, ast.AST):
-            if not _is_idle(item):
-                _serialise(item, write, found)
-        else:
-            write(repr(item))
-
-
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(field for field in kind._fields if field not in _IGNORED_FIELDS)
-
-
-def _is_idle(node: ast.AST) -> bool:
-    """Whether a statement cannot change a result: `pass`, `...`, docstrings of any kind, the version."""
-    if node.__class__ is ast.Expr:
-        return node.value.__class__ is ast.Constant
-    if node.__class__ is ast.Assign:
-        # Every fingerprint covers the package's __init__, and a release as such must not rerun the study.
-        return [getattr(target, "id", None) for target in node.targets] == ["__version__"]
-    return node.__class__ is ast.Pass
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    if isinstance(test, ast.Attribute):
-        return test.attr == "TYPE_CHECKING"
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"

@@ -1,15 +1,15 @@
 """One run at a time in a directory, and a clean start after a run that was killed.
 
-Snakemake locks its directory and, if it is killed, leaves the lock, and its jobs go on without it. To tell a
-dead run from a working one, the head process of each run leaves a record in `.snakemake/heads` while it works
-(`register`, `release`) and marks the environment of its jobs. `prepare` reads them before the next run:
+Snakemake locks its directory. If it is killed, the lock stays and its jobs go on without it. To tell a dead run from
+a working one, the main process of each run (its head) keeps a record in `.snakemake/heads` while it works (`register`,
+`release`) and marks the environment of its jobs. Before the next run, `prepare` reads these records:
 
-- a head that is alive and works on the same results: `Busy`, which names it;
-- heads that are dead: their jobs are ended, so that no two jobs write the same file, what they left half
-  written is removed, and the lock is opened;
-- a directory that cannot be written to: `NotWritable`, before any job.
+- a head is alive and works on the same results: `prepare` raises `Busy` and names it;
+- a head is dead: `prepare` ends its jobs, so that no two jobs write the same file, removes half-written files, and
+  opens the lock;
+- a directory cannot be written to: `prepare` raises `NotWritable`, before any job.
 
-`make results` does this. Plain `snakemake` leaves a lock to its user, who knows what else runs.
+`make results` does this. Plain `snakemake` leaves the lock to its user, who knows what else runs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from tallsbi.storage import files
 HEADS = Path(".snakemake/heads")
 LOCKS = Path(".snakemake/locks")
 MARK = "TALLSBI_HEAD"
-PATIENCE = 10.0  # seconds a job has to end in order
-SLACK = 60.0  # seconds by which the start of a process may seem to differ
+PATIENCE = 10.0  # seconds that a job gets to tidy up and end
+SLACK = 60.0  # seconds by which two looks at the start of a process may differ
 
 
 class GuardError(RuntimeError):
@@ -41,7 +41,7 @@ class GuardError(RuntimeError):
 
 
 class Busy(GuardError):
-    """Another run works here."""
+    """Another run is at work."""
 
 
 class NotWritable(GuardError):
@@ -59,7 +59,7 @@ class Head:
 
     @property
     def token(self) -> str:
-        """What its jobs carry in their environment."""
+        """The mark that its jobs carry in their environment."""
         return f"{self.host}:{self.pid}:{self.started:.2f}"
 
     @property
@@ -72,7 +72,7 @@ class Head:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process still exists; of another machine nothing is known, so it counts as alive."""
+        """Whether the process still exists; a process of another machine counts as alive."""
         return not self.is_here or _is_head(self.pid, self.started)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Head:
 def _is_head(pid: int, started: float) -> bool:
     try:
         process = psutil.Process(pid)
-        # A clock that is set anew moves the time a process seems to have started, hence the second look.
+        # If the clock was set, the process seems to have started at another time; its program still tells.
         same = abs(process.create_time() - started) < SLACK or _is_snakemake(process)
         return same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -96,41 +96,39 @@ def _is_snakemake(process: psutil.Process) -> bool:
 
 
 def register(run: str, root: Path = Path()) -> None:
-    """Records this process as the head of `run`, for the time it works; its jobs inherit the mark."""
+    """Records this process as the head of `run`; its jobs inherit the mark."""
     head = Head(run, socket.gethostname(), os.getpid(), psutil.Process().create_time())
     files.write_json(asdict(head), root / head.file)
     os.environ[MARK] = head.token
 
 
 def release(root: Path = Path()) -> None:
-    """Takes the record of this process away."""
+    """Removes the record of this process."""
     (root / Head("", socket.gethostname(), os.getpid(), 0.0).file).unlink(missing_ok=True)
 
 
 def heads(root: Path) -> list[Head]:
-    """The recorded heads, dead or alive. A record that cannot be read names nobody."""
-    found = []
+    """The recorded heads, dead or alive. A record that cannot be read is skipped."""
+    recorded = []
     for path in sorted((root / HEADS).glob("*.json")):
         with contextlib.suppress(files.DataError, TypeError, FileNotFoundError):
-            found.append(Head(**files.read_json(path)))
-    return found
+            recorded.append(Head(**files.read_json(path)))
+    return recorded
 
 
 def prepare(root: Path, run: str) -> list[str]:
-    """Makes the directory ready for a run on results/`run`; returns what had to be done, in words."""
+    """Makes the directory ready for a run on results/`run`; returns in words what it had to do."""
     for folder in (Path("results") / run, Path(".snakemake")):
         check_writable(root, folder)
     known = heads(root)
     working = [head for head in known if head.is_alive]
-    for head in working:
-        if head.run == run:
-            raise Busy(_busy(head, root))
+    if same := [head for head in working if head.run == run]:
+        raise Busy(_busy(same[0], root))
     notes = _end_orphans(root)
-    for head in known:
-        if head not in working:
-            (root / head.file).unlink(missing_ok=True)
-            notes.append(f"the last run ({head}) did not end in order")
-    # With another run at work in this directory the locks may be its own: Snakemake compares the files.
+    for head in (head for head in known if head not in working):
+        (root / head.file).unlink(missing_ok=True)
+        notes.append(f"the last run ({head}) did not end in order")
+    # While another run works in this directory the locks may be its own, and Snakemake compares the files.
     if not working and any((root / LOCKS).glob("*.lock")):
         if others := list(_unrecorded(root)):
             raise Busy(
@@ -155,7 +153,7 @@ def _busy(head: Head, root: Path) -> str:
 
 
 def check_writable(root: Path, folder: Path) -> None:
-    """Writes a file to the folder, or to the parent that will hold it, since permission bits do not tell all."""
+    """Tries to write a file to the folder, or to its first existing parent: permission bits do not tell all."""
     place = root / folder
     while not place.exists():
         place = place.parent
@@ -184,7 +182,7 @@ def _processes() -> Iterator[tuple[psutil.Process, str]]:
 
 
 def _end_orphans(root: Path) -> list[str]:
-    """Ends the jobs in this directory whose head is dead: asked first, so that they can tidy up."""
+    """Ends the jobs in this directory whose head is dead; they get a signal first, so that they can tidy up."""
     place = root.resolve()
     orphans = [process for process, mark in _processes() if _is_orphan(mark) and _folder(process) == place]
     for process in orphans:
@@ -199,7 +197,7 @@ def _end_orphans(root: Path) -> list[str]:
 
 
 def _is_orphan(mark: str) -> bool:
-    """Whether a mark is that of a dead head of this machine; jobs submitted from another one are left alone."""
+    """Whether a mark names a dead head of this machine; jobs of another machine are left alone."""
     if not mark.startswith(f"{socket.gethostname()}:"):
         return False
     pid, started = mark.split(":")[1:]
@@ -215,9 +213,9 @@ def _folder(process: psutil.Process) -> Path | None:
 
 def _unrecorded(root: Path) -> Iterator[psutil.Process]:
     """Snakemake processes in this directory without a record: between their lock and their first job."""
-    mine = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    ancestors = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     for process, mark in _processes():
-        if process.pid in mine or mark or _folder(process) != root.resolve():
+        if process.pid in ancestors or mark or _folder(process) != root.resolve():
             continue
         with contextlib.suppress(psutil.Error):
             if _is_snakemake(process):
@@ -233,10 +231,8 @@ def unlock(root: Path) -> None:
 
 
 def sweep(folder: Path) -> int:
-    """Removes what killed jobs left half written under `folder`; returns how many files."""
-    count = 0
-    for path in folder.rglob(".*"):
-        if files.is_temporary(path):
-            path.unlink(missing_ok=True)
-            count += 1
-    return count
+    """Removes the half-written files that killed jobs left under `folder`; returns how many."""
+    left = [path for path in folder.rglob(".*") if files.is_temporary(path)]
+    for path in left:
+        path.unlink(missing_ok=True)
+    return len(left)

@@ -1,14 +1,14 @@
 """What every script of the workflow starts with: log, threads, settings, and outputs with provenance.
 
     job = start(snakemake)
-    from tallsbi.toy.run import sample_grid  # imported after the threads are set
-    job.write(sample_grid(job.settings, seed=job.seed, progress=job.progress))
+    from package import compute  # imported after the threads are set
+    job.write(compute(job.settings, seed=job.seed, progress=job.progress))
 
-The rule passes in its params `code` (fingerprint), `config` (the settings it depends on) and `versions`
-(of the packages it depends on): a change of any of them reruns the job. Any object with the attributes of
-Snakemake's `snakemake` will do, so a script can run in a debugger.
+The params of the rule hold `code` (fingerprint), `config` (the settings it depends on) and `versions` (of the packages
+it depends on): a change of any of them reruns the job. Any object with the attributes of Snakemake's `snakemake` will
+do, so a script can run in a debugger.
 
-Nothing here imports numpy, because numerical libraries read their number of threads once, when imported.
+Nothing here imports numpy, because numerical libraries read their number of threads once, when they are imported.
 """
 
 import logging
@@ -28,11 +28,11 @@ from tallsbi.storage import files
 
 Item = TypeVar("Item")
 
-# NPROC is what JAX sizes its pools by.
+# JAX takes the size of its pools from NPROC.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC")
-# A single thread of JAX does its work itself: handing every small product over to a pool, and waiting for it, takes
+# With one thread, JAX computes in the calling thread: handing every small product to a pool and waiting for it takes
 # several times as long on a busy machine.
-_XLA_ALONE = "--xla_cpu_multi_thread_eigen=false"
+_XLA_ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
 class JobError(ValueError):
@@ -65,9 +65,8 @@ class Job:
     def progress(self, iterable: Iterable[Item], *, total: int | None = None, label: str) -> Iterator[Item]:
         """Passes the items on and reports how far the loop is, in the log file if there is one."""
         # Bars of jobs that run side by side would overwrite each other in the terminal.
-        return report_progress(
-            iterable, total=total, label=label, bar=None if self.log_path is None else False
-        )
+        bar = None if self.log_path is None else False
+        return report_progress(iterable, total=total, label=label, bar=bar)
 
     def provenance(self, *stream: str | int | float) -> dict[str, str]:
         """The record of this job; `stream` names the random stream if there is a single one."""
@@ -89,11 +88,10 @@ class Job:
     def write(self, product: Any, output: int | str = 0) -> None:
         """Writes a product with its provenance, to the output of the given position or name.
 
-        A dataset becomes netCDF and a figure what the suffix says, both with the record inside. A data
-        frame becomes CSV and text stays text, with the record and a checksum in a file next to it.
+        A dataset becomes netCDF and a figure what the suffix says, both with the record inside. A data frame becomes
+        CSV and text stays text, with the record and a checksum in a file next to it.
         """
-        path = self.output(output)
-        record = self.provenance()
+        path, record = self.output(output), self.provenance()
         if _is_a(product, "xarray", "Dataset"):
             files.write_dataset(provenance.attach(product, record), path)
         elif _is_a(product, "matplotlib.figure", "Figure"):
@@ -120,29 +118,18 @@ def start(snakemake: Any) -> Job:
     _end_on_termination(log)
     threads = int(snakemake.threads)
     set_threads(threads)
-    versions = _param(snakemake, "versions")
-    job = Job(
-        rule=rule,
-        settings=_param(snakemake, "config"),
-        code=str(_param(snakemake, "code")),
-        packages=tuple(sorted(versions)),
-        outputs=snakemake.output,
-        threads=threads,
-        log=log,
-        log_path=log_path,
-    )
-    log.info(
-        "started with %d threads, code %s, settings %s", threads, job.code, files.canonical_json(job.settings)
-    )
-    return job
+    packages = tuple(sorted(_param(snakemake, "versions")))
+    settings, code = _param(snakemake, "config"), str(_param(snakemake, "code"))
+    log.info("started with %d threads, code %s, settings %s", threads, code, files.canonical_json(settings))
+    return Job(rule, settings, code, packages, snakemake.output, threads, log, log_path)
 
 
 def set_threads(threads: int) -> None:
     """Limits the threads of the numerical libraries: those imported later, and torch and numba if loaded."""
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(threads)
-    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag != _XLA_ALONE]
-    os.environ["XLA_FLAGS"] = " ".join([*flags, *([_XLA_ALONE] if threads == 1 else [])])
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if flag != _XLA_ONE_THREAD]
+    os.environ["XLA_FLAGS"] = " ".join([*flags, *([_XLA_ONE_THREAD] if threads == 1 else [])])
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(threads)
@@ -150,7 +137,7 @@ def set_threads(threads: int) -> None:
     if numba is None:
         os.environ["NUMBA_NUM_THREADS"] = str(threads)
     else:
-        # A loaded numba refuses another value of its variable, and more threads than it was started with.
+        # Once loaded, numba refuses another value of its variable, and more threads than it started with.
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
 
 
@@ -165,7 +152,7 @@ def _param(snakemake: Any, name: str) -> Any:
 
 
 def _pick(container: Any, key: int | str) -> Any:
-    """An item by position or name, of Snakemake's lists or of the plain objects that stand in for them."""
+    """An item by position or name, from Snakemake's lists or from plain objects in their place."""
     if isinstance(container, (str, Path)):
         container = [container]
     if isinstance(container, SimpleNamespace):
@@ -182,13 +169,13 @@ def _log_path(log: Any) -> Path | None:
 
 
 def _is_a(product: Any, module: str, name: str) -> bool:
-    # Whoever made the product has imported its library; importing it here would cost every other job.
+    # The code that made the product has imported its library; an import here would cost every other job.
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(product, getattr(loaded, name))
 
 
 def _end_on_termination(log: logging.Logger) -> None:
-    """Lets a job end in order when the scheduler stops it, so that temporary files are removed."""
+    """Turns the scheduler's signal into an exit, so that a stopped job removes its temporary files."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         log.error("stopped by signal %d: cancelled, or over its time limit", number)

@@ -1,4 +1,4 @@
-"""Snakemake's benchmark records: what one job has taken."""
+"""Snakemake's records of jobs (its `benchmark:` files): what one job took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tallsbi.storage.files import DataError
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Seconds on the clock and of processor time, and the peak of its memory in MiB (0: not seen)."""
+    """Seconds on the clock and of processor time, and the peak memory in MiB (0: not seen)."""
 
     wall: float
     processor: float
@@ -28,14 +28,14 @@ def read_job_record(path: str | Path) -> JobRecord:
         raise DataError(
             f"{path} is damaged ({error!r}): delete it, and its job runs again when it is asked for"
         ) from error
-    # What came after Snakemake's last look is added in proportion. A job that was over before the first has only
-    # its time on the clock.
+    # The time after Snakemake's last look is added in proportion. Of a job that ended before the first look only the
+    # time on the clock is known.
     processor = used * wall / _last_look(wall)
     return JobRecord(wall, processor if processor > 0.3 * wall else wall, memory)
 
 
 def _last_look(wall: float) -> float:
-    """When Snakemake last looked at a job: every half second for a quarter of a minute, then twice a minute."""
+    """When Snakemake last looked at a job: every half second for 15 seconds, then every 30 seconds."""
     often, interval = 15.5, 30.0
     return wall if wall < often else often + interval * ((wall - often) // interval)
 

@@ -1,6 +1,6 @@
 """Logging of one job: everything to its log file, warnings and failures to the terminal as well.
 
-The package logs from INFO on, other libraries from WARNING on, so a log file stays readable.
+The package logs from level INFO on, other libraries from WARNING on, so that a log file stays readable.
 """
 
 import faulthandler
@@ -19,9 +19,8 @@ _TERMINAL_FORMAT = "%(levelname)s %(name)s: %(message)s"
 def setup(log_path: str | Path | None, name: str) -> logging.Logger:
     """Starts the log of the job `name` and returns its logger.
 
-    The log file starts empty. Without one, everything goes to the terminal. Uncaught exceptions, captured
-    warnings and the stacks of crashes below Python end in the log file too. A second call replaces what
-    the first one set up.
+    The log file starts empty; without one, everything goes to the terminal. Uncaught exceptions, warnings and the
+    stacks of crashes below Python go to the log file too. A second call replaces the first.
     """
     reset()
     _add(logging.StreamHandler(), logging.INFO if log_path is None else logging.WARNING, _TERMINAL_FORMAT)
@@ -35,11 +34,11 @@ def setup(log_path: str | Path | None, name: str) -> logging.Logger:
 
 
 def reset() -> None:
-    """Undoes `setup`; without one it does nothing."""
+    """Undoes `setup`, if it was called."""
     root = logging.getLogger()
     for handler in [handler for handler in root.handlers if hasattr(handler, _MARK)]:
         if isinstance(handler, logging.FileHandler):
-            # The fault handler keeps the descriptor of the file that is closed here.
+            # The fault handler holds the descriptor of the file, which is closed here.
             faulthandler.disable()
         root.removeHandler(handler)
         handler.close()

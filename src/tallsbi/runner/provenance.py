@@ -41,8 +41,8 @@ def record(
 ) -> dict[str, str]:
     """The provenance of one output as text attributes.
 
-    `seed` is the study seed (None for a job without randomness), `stream` the name of the random stream
-    if there is one, `config` the settings the job depends on, `code` the fingerprint of what it runs.
+    `seed` is the study seed (None for a job without randomness), `stream` the name of the random stream if there is
+    one, `config` the settings the job depends on, `code` the fingerprint of what it runs.
     """
     return {
         "tallsbi_version": __version__,
@@ -56,27 +56,28 @@ def record(
 
 
 def attach(dataset: "xr.Dataset", provenance: Mapping[str, str]) -> "xr.Dataset":
-    """The dataset with the record among its global attributes; the given one stays as it is."""
+    """A copy of the dataset with the record among its global attributes."""
     return dataset.assign_attrs(provenance)
 
 
 def write_sidecar(path: str | Path, provenance: Mapping[str, str]) -> Path:
-    """Writes the record next to the file at `path` and returns where."""
+    """Writes the record next to the file at `path`; returns the path of the record."""
     sidecar = sidecar_path(path)
     write_json(dict(provenance), sidecar)
     return sidecar
 
 
 def figure_metadata(provenance: Mapping[str, str], fmt: str) -> dict[str, str | None]:
-    """The `metadata` of matplotlib's savefig that carries the record and leaves out dates.
+    """The `metadata` for matplotlib's savefig: the record, and no date.
 
     `fmt` is "pdf", "png" or "svg". An SVG has equal bytes only if `svg.hashsalt` is set as well.
     """
     text = canonical_json(dict(provenance))
-    if fmt == "pdf":
-        return {"Creator": PACKAGE, "Producer": None, "CreationDate": None, "Keywords": text}
-    if fmt == "png":
-        return {"Software": PACKAGE, "Description": text}
-    if fmt == "svg":
-        return {"Creator": PACKAGE, "Date": None, "Description": text}
-    raise ValueError(f"no provenance for figures of format {fmt!r}: use pdf, png or svg")
+    formats: dict[str, dict[str, str | None]] = {
+        "pdf": {"Creator": PACKAGE, "Producer": None, "CreationDate": None, "Keywords": text},
+        "png": {"Software": PACKAGE, "Description": text},
+        "svg": {"Creator": PACKAGE, "Date": None, "Description": text},
+    }
+    if fmt not in formats:
+        raise ValueError(f"no provenance for figures of format {fmt!r}: use pdf, png or svg")
+    return formats[fmt]
