@@ -1,4 +1,4 @@
-"""Variance-preserving noise schedules and the time grid (section 2.1 of the paper).
+"""Variance-preserving noise schedules and the time grid (section 2.1 and equation (2) of the paper).
 
 The forward diffusion is theta_t = sqrt(alpha(t)) theta_0 + sqrt(upsilon(t)) z with upsilon = 1 - alpha and
 z standard normal. Both schedules of the paper have a quadratic log alpha,

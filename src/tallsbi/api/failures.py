@@ -1,4 +1,4 @@
-"""Draws that went wrong: what is said of them."""
+"""Warnings about draws that are not finite or not plausible, with advice."""
 
 from __future__ import annotations
 

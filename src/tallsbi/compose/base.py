@@ -1,7 +1,8 @@
-"""A tall score: the score of the diffused posterior given all n observations.
+"""A tall score: the score of the diffused posterior given all n observations, equation (10) of the paper.
 
 A `TallScore` wraps a `BoundScore` and a `DiffusedPrior`, so that a sampler sees one function of (theta, t) whatever
-the composition. The precision-weighted compositions GAUSS and JAC share equation (16) of the paper,
+the composition. The exact score is the plain sum and a correction (12); with Gaussian backward kernels (13) both
+together become the precision-weighted sum (16) that GAUSS and JAC share,
 
     Lambda s = sum_j P_j s_j + (1 - n) P_prior s_prior,   Lambda = sum_j P_j + (1 - n) P_prior,
 

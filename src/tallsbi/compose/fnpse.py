@@ -1,4 +1,4 @@
-"""F-NPSE: the plain sum of scores (section 2.3 of the paper, after Geffner et al. 2023).
+"""F-NPSE: the plain sum of scores (equation (9) of the paper, after Geffner et al. 2023).
 
     s(theta, t) = sum_j s_j(theta, t) + (1 - n) s_prior(theta, t)
 

@@ -1,4 +1,4 @@
-"""GAUSS: backward precisions from estimated posterior covariances (algorithm 2 of the paper).
+"""GAUSS: backward precisions from estimated posterior covariances (algorithm 2 and equation (13) of the paper).
 
 P_j = C_j^-1 + (alpha / sigma^2) I with C_j the covariance of the single-observation posterior, exact when
 prior and posteriors are Gaussian. The excess precisions C_j^-1 do not depend on theta or t: their sum is

@@ -1,4 +1,4 @@
-"""JAC: backward precisions from the Jacobian of the score (algorithm 1 of the paper).
+"""JAC: backward precisions from the Jacobian of the score (algorithm 1 and equation (13) of the paper).
 
 The backward covariance is (sigma^2 / alpha)(I + sigma^2 J_j) with J_j the Jacobian of the score in theta
 (Tweedie's second-order formula), so P_j = (alpha / sigma^2)(I + sigma^2 J_j)^-1. No symmetrisation, no

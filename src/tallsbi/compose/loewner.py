@@ -5,7 +5,7 @@ observation j is written as
 
     P_j = P_prior + G_j,   G_j >= 0,
 
-G_j the gain of observation j. Equation (10) of the paper then needs no difference of precisions:
+G_j the gain of observation j. Equation (16) of the paper then needs no difference of precisions:
 
     Lambda = P_prior + sum_j G_j >= P_prior > 0,   s = s_prior + Lambda^-1 sum_j P_j (s_j - s_prior)
 

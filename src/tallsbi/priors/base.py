@@ -1,10 +1,10 @@
 """What a prior must offer: `DiffusedPrior` to a composition, `Prior` to a simulator as well.
 
 The diffusion runs in a latent space: log theta for a log-normal prior, theta itself for a Gaussian or a uniform
-one. A `DiffusedPrior` knows its diffused score and the precision of its backward kernel q(theta_0 | theta_t)
-there. A `Prior` can also be sampled and evaluated in the parameter's own space, and maps between the two:
-`to_latent`, `to_parameter`, and `normalised`, the prior of (latent - mean) / std, which is what a network
-trained on standardised parameters sees.
+one. There a `DiffusedPrior` knows its diffused score and the precision of its backward kernel q(theta_0 | theta_t),
+equation (11) of the paper. A `Prior` can also be sampled and evaluated in the parameter's own space, and maps
+between the two: `to_latent`, `to_parameter`, and `normalised`, the prior of (latent - mean) / std, which is what a
+network trained on standardised parameters sees.
 """
 
 from __future__ import annotations

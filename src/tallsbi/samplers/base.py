@@ -1,4 +1,4 @@
-"""The loop every sampler shares: from N(0, I) at t = 1 down the grid to t = 0.
+"""The loop every sampler shares: from N(0, I) at t = 1 down the grid to t = 0, equations (4) and (7) of the paper.
 
 A sampler implements one `step(tall, theta, t, s, noise)`. The loop clips the state where asked, watches for
 non-finite states and returns them with the samples: a diverging run is a result, not a crash. A sampler may

@@ -1,4 +1,4 @@
-"""DDIM (appendix C of the paper, after Song et al. 2021).
+"""DDIM (equations (5) and (6) and appendix C of the paper, after Song et al. 2021).
 
 With theta0 = (theta + upsilon_t score) / sqrt(alpha_t) the denoised estimate and
 sd = eta sqrt(upsilon_s / upsilon_t (1 - alpha_t / alpha_s)),

@@ -1,4 +1,4 @@
-"""The denoising loss, and the inputs it is evaluated on (section 2.2 of the paper).
+"""The denoising loss, and the inputs it is evaluated on (equations (3) and (8) of the paper).
 
     loss = mean over rows and coordinates of (eps(theta_t, x, t) - z)^2,   theta_t = sqrt(alpha) theta + sigma z
 
