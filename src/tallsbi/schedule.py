@@ -9,8 +9,6 @@ so everything follows from that one function, and `expm1` keeps upsilon exact wh
 Times are Python floats while sampling and tensors while training; both are accepted everywhere.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import TypeVar

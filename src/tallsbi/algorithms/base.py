@@ -5,8 +5,6 @@ posterior. `score_evaluations` says what that costs, in evaluations of the score
 What several algorithms have in common is in `tallsbi.algorithms.shared`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """DET_GEF: the Langevin-free sampler of Geffner et al. 2023, appendix D."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.shared.summed import SummedScores

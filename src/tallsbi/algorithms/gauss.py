@@ -1,7 +1,5 @@
 """GAUSS: precision weights from estimated posterior covariances, sampled by DDIM (the paper's algorithm 2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

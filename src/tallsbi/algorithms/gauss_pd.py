@@ -5,8 +5,6 @@ deviations where that has no bounds (see `tallsbi.compose.gauss_pd` and `tallsbi
 suffice and none diverges.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -1,7 +1,5 @@
 """JAC: precision weights from the Jacobian of the score, sampled by DDIM (the paper's algorithm 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Problem

@@ -4,8 +4,6 @@ Lambda is positive definite by construction and draws are inside the prior's sup
 `tallsbi.compose.jac_pd` and `tallsbi.samplers.multistep`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Problem

@@ -1,7 +1,5 @@
 """TAMED: F-NPSE's sum of scores under tamed Langevin dynamics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.shared.summed import SummedScores

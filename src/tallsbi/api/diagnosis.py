@@ -6,8 +6,6 @@ prior. l-C2ST asks at one observed dataset whether a classifier can tell draws f
 `tallsbi.metrics.lc2st`).
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 
@@ -16,12 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.api.failures import advice
 from tallsbi.metrics.lc2st import LocalTest, local_test
 from tallsbi.random import integer_seed
 
 _SIGNIFICANCE = 0.05
-MIN_DATASETS = 3
-"""Datasets that a diagnosis needs at all."""
+_MIN_DATASETS = 3
 _CONCLUSIVE_DATASETS = 100  # datasets from which on tests that do not reject say something
 _C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
 
@@ -94,6 +92,37 @@ class _Draws:
         return self.theta.transpose(0, 1)
 
 
+@dataclass(frozen=True, eq=False)
+class LocalSettings:
+    """Where l-C2ST looks, with the draws there, and with how many classifiers and permutations."""
+
+    theta: Float[Tensor, "S m"]
+    x: Float[Tensor, "n d"]
+    classifiers: int
+    permutations: int
+
+
+def diagnosed(
+    method: str,
+    theta: Float[Tensor, "N m"],
+    x: Float[Tensor, "N n d"],
+    drawn: Float[Tensor, "N S m"],
+    local: LocalSettings | None,
+    seed: int,
+) -> Diagnosis:
+    """All tests, on the datasets whose draws are finite."""
+    usable = drawn.isfinite().all(-1).all(-1)
+    if int(usable.sum()) < _MIN_DATASETS:
+        raise ValueError(
+            f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets, and a diagnosis needs "
+            f"{_MIN_DATASETS}; raise `datasets`, or, if draws were lost, {advice(method)}."
+        )
+    theta, x, drawn = theta[usable], x[usable], drawn[usable]
+    ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
+    at_observed = None if local is None else local_calibration(theta, x, drawn[:, 0], local)
+    return Diagnosis(x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, at_observed)
+
+
 def calibration(
     theta: Float[Tensor, "N m"], x: Float[Tensor, "N n d"], drawn: Float[Tensor, "N S m"], seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,16 +144,9 @@ def calibration(
 
 
 def local_calibration(
-    theta: Float[Tensor, "N m"],
-    x: Float[Tensor, "N n d"],
-    drawn: Float[Tensor, "N m"],
-    theta_o: Float[Tensor, "S m"],
-    x_o: Float[Tensor, "n d"],
-    *,
-    classifiers: int,
-    permutations: int,
+    theta: Float[Tensor, "N m"], x: Float[Tensor, "N n d"], drawn: Float[Tensor, "N m"], local: LocalSettings
 ) -> LocalTest:
-    """l-C2ST at x_o, on standardised parameters and observations."""
+    """l-C2ST, on standardised parameters and observations."""
     mean, std = x.mean((0, 1)), x.std((0, 1))
     std = torch.where(std > 0, std, 1.0)
     centre, spread = theta.mean(0), theta.std(0)
@@ -136,8 +158,8 @@ def local_calibration(
         parameters(theta),
         parameters(drawn),
         ((x - mean) / std).flatten(1).float(),
-        parameters(theta_o),
-        ((x_o - mean) / std).flatten().float(),
-        classifiers=classifiers,
-        permutations=permutations,
+        parameters(local.theta),
+        ((local.x - mean) / std).flatten().float(),
+        classifiers=local.classifiers,
+        permutations=local.permutations,
     )

@@ -1,7 +1,5 @@
 """Warnings about draws that are not finite or not plausible, with advice."""
 
-from __future__ import annotations
-
 import warnings
 
 import torch

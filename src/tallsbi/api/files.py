@@ -4,8 +4,6 @@ The second file holds the prior, the training range and the digest of the first,
 are not taken for one. No code is stored and none is run when a file is read.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Draws in the format ArviZ plots and summarises: `InferenceData`, or a `DataTree` since ArviZ 1.0."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What users hand in, checked: arrays of any kind, numbers, methods and their settings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Parameters with observations of each: simulated here, or given and checked."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator

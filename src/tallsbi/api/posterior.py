@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import failures, files, inputs, pairs
-from tallsbi.api.diagnosis import MIN_DATASETS, Diagnosis, calibration, local_calibration
+from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.priors import as_prior
@@ -191,35 +191,16 @@ class TallPosterior:
         observed = None if x_obs is None else inputs.one_dataset(x_obs, n, self.x_dim)
         samples = inputs.count(n_samples, "n_samples")
         drawn = self._draw(algorithm, method, x, samples, seed, progress)
-        usable = drawn.isfinite().all(-1).all(-1)
-        if int(usable.sum()) < MIN_DATASETS:
-            raise ValueError(
-                f"{method} gave finite draws for {int(usable.sum())} of {len(x)} datasets, and a diagnosis needs "
-                f"{MIN_DATASETS}; raise `datasets`, or, if draws were lost, {failures.advice(method)}."
-            )
-        theta, x, drawn = theta[usable], x[usable], drawn[usable]
-        ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
         local = None
         if observed is not None:
             theta_o = self._draw(algorithm, method, observed, max(samples, 1000), seed, progress)[0]
-            local = local_calibration(
-                theta,
-                x,
-                drawn[:, 0],
+            local = LocalSettings(
                 theta_o,
                 observed[0],
-                classifiers=inputs.count(classifiers, "classifiers"),
-                permutations=inputs.count(permutations, "permutations"),
+                inputs.count(classifiers, "classifiers"),
+                inputs.count(permutations, "permutations"),
             )
-        return Diagnosis(
-            n=n,
-            method=method,
-            samples=samples,
-            ranks=ranks,
-            ks_p_values=p_values,
-            c2st_prior=to_prior,
-            local=local,
-        )
+        return diagnosed(method, theta, x, drawn, local, seed)
 
     def inference_data(
         self,

@@ -5,8 +5,6 @@ Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Unifo
 `Independent`, or mixed in a list or in sbi's `MultipleIndependent`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -11,8 +11,6 @@ precision, so Lambda = (alpha / sigma^2) I + sum_j E_j + (1 - n) E_prior: n term
 cancel on paper instead of in floating point.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ with the diffused prior score. At t -> 0 this is the score of the tall posterior
 score of any forward diffusion, which is why Langevin steps go with it.
 """
 
-from __future__ import annotations
-
 from tallsbi.compose.base import TallScore
 from tallsbi.shapes import States
 

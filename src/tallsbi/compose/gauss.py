@@ -5,8 +5,6 @@ prior and posteriors are Gaussian. The excess precisions C_j^-1 do not depend on
 formed once.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

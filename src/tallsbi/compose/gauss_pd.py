@@ -12,8 +12,6 @@ and n = 8, draws then are 0.7 to 1.4 posterior standard deviations off (W1), wit
 a trained network (SLCP) the two differ by less than the scatter between datasets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

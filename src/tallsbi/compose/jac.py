@@ -5,8 +5,6 @@ The backward covariance is (sigma^2 / alpha)(I + sigma^2 J_j) with J_j the Jacob
 regularisation, and no gradient through P_j, as in the paper.
 """
 
-from __future__ import annotations
-
 import torch
 
 from tallsbi.compose.base import WeightedScore, sample_blocks

@@ -10,8 +10,6 @@ The lower cap says how much narrower than the prior a single posterior can be. I
 near t = 1, where its error counts 1 / alpha times, from claiming certainty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

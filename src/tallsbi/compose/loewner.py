@@ -14,8 +14,6 @@ eigenvalues of W are clipped into (0, 1] and G_j = C^-1/2 (W^-1 - I) C^-1/2. Whe
 Loewner order, as it is in exact Gaussian models, nothing changes.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

@@ -6,8 +6,6 @@ safe exactly where all pivots are positive and of comparable size, as for positi
 other matrix is done by LAPACK with pivoting, so the result does not depend on the shortcut.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from jaxtyping import Bool, Float

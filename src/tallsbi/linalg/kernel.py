@@ -4,8 +4,6 @@ Gauss-Jordan elimination without pivoting: `tallsbi.linalg` decides from the piv
 `no_type_check` keeps the tests' run-time check of annotations from hiding the functions from the compiler.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import numba

@@ -10,8 +10,6 @@ Two backends compute the same thing. "sbibm" calls sbibm, which trains scikit-le
 floating-point rounding only. Both compute in float32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

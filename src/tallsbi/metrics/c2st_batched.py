@@ -11,8 +11,6 @@ C comparisons of N rows (both samples together) in m dimensions; M classifiers w
 A classifier depends on its own data and seed only, whatever else is trained with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

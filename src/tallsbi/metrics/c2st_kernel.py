@@ -12,8 +12,6 @@ in batched products, the activations of many classifiers would leave it between 
 `no_type_check` keeps the tests' run-time check of annotations from hiding the functions from the compiler.
 """
 
-from __future__ import annotations
-
 from typing import no_type_check
 
 import numba

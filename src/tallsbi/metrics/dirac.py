@@ -13,8 +13,6 @@ its root taken, with the standard deviation of the prior as s: the same for ever
 narrower posterior around theta* is closer.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float
 

@@ -6,8 +6,6 @@ mean squared deviation of its predictions from 1/2 over the estimated posterior 
 trained on permuted labels gives the null, and the share of the null above the statistic is the p-value.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ s is the median distance between two reference draws, on the raw scale. Being un
 negative about half of the time when the two laws agree.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float
 

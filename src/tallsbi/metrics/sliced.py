@@ -5,8 +5,6 @@ distances; the max-sliced one is their maximum. Finite samples of the same law a
 too: `baseline` measures it, so that it can be subtracted.
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

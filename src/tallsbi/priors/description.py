@@ -1,7 +1,5 @@
 """Priors made again from what `Prior.to_json` wrote. Names are looked up in tables: no code of a file is run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

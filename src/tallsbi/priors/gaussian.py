@@ -100,3 +100,29 @@ class Gaussian(Prior):
             raise ValueError(
                 f"Gaussian prior: `{what}` needs one prior, this one is a batch of {self.mean.shape[0]}."
             )
+
+
+class LatentGaussian(Prior):
+    """A prior that is the Gaussian `latent` after a transform of the parameter, which a subclass gives."""
+
+    constant_precision = True
+    transformed = True
+    latent: Gaussian
+
+    def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
+        return self.latent.score_and_excess(theta, t, schedule)
+
+    def covariance(self) -> Float[Tensor, "#B m m"]:
+        return self.latent.covariance()
+
+    def latent_mean(self) -> Float[Tensor, "#B m"]:
+        return self.latent.latent_mean()
+
+    def reach(self, deviations: float) -> Bounds:
+        return self.latent.reach(deviations)
+
+    def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Gaussian:
+        return self.latent.normalised(mean, std)
+
+    def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
+        return self.to_parameter(self.latent.sample(count, generator))

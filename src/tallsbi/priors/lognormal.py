@@ -13,8 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.priors.base import StandardMap, described
-from tallsbi.priors.gaussian import Gaussian
-from tallsbi.priors.latent_gaussian import LatentGaussian
+from tallsbi.priors.gaussian import Gaussian, LatentGaussian
 
 
 class LogNormal(LatentGaussian):

@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from tallsbi.priors.base import UnsupportedPrior, described
-from tallsbi.priors.gaussian import Gaussian
-from tallsbi.priors.latent_gaussian import LatentGaussian
+from tallsbi.priors.gaussian import Gaussian, LatentGaussian
 from tallsbi.schedule import Schedule
 from tallsbi.shapes import Precisions, States
 

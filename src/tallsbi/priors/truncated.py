@@ -7,8 +7,6 @@ smooth function whose exponent spans at most `_DROP`, so a fixed number of nodes
 for every interval, and the variance is a sum of positive terms.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

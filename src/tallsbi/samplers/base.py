@@ -5,8 +5,6 @@ non-finite states and returns them with the samples: a diverging run is a result
 also choose its own grid (`grid`) and remember what it needs from one step to the next (`stepper`).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

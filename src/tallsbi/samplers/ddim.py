@@ -9,8 +9,6 @@ The last step, s = 0, returns theta0 itself. The two coefficients of (theta, sco
 precision, so that one step is three fused additions.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ forward kernels they share, which leaves one Gaussian with the same isotropic va
 "Deterministic" in its name refers to the absence of Langevin steps: noise is added at every step.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ where sigma is 0.08. A power of a uniform grid has equal ratios of t, about equa
 ratio, at small t, and does not waste them near t = 1, where nothing happens.
 """
 
-from __future__ import annotations
-
 
 def power_grid(steps: int, last_time: float, power: float) -> list[float]:
     """`steps` times from 1 down to `last_time`, uniform in t^(1 / power), and then 0."""

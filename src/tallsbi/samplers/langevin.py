@@ -7,8 +7,6 @@ At every grid time t, `inner_steps` times
 with gamma_t = alpha(t) / alpha(t - 1/T) the factor of a single step.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

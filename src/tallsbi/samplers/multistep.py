@@ -27,8 +27,6 @@ with the grid's power 4: of 2, 3, 4, 5 and steps uniform in lambda, 4 and 5 have
 and 4 has the smaller first steps, in which the error of a network counts e^h - 1 times.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

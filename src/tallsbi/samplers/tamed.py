@@ -4,8 +4,6 @@ The score is evaluated at the lower end s of each grid step, with step eps = rat
 and a drift that cannot run away: eps g / (1 + eps |g|), the Euclidean norm taken per sample.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

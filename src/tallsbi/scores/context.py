@@ -7,8 +7,6 @@ x: 1 with, 0 without, all other columns then 0. (A zero alone would be an averag
 `tallsbi.scores.learned_prior` makes a prior of such a network.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor

@@ -7,8 +7,6 @@ places of the row (`tallsbi.scores.groups`) are never looked at. Everything else
 with phi and the average in the place of its embedding of x: composition and samplers see no difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -16,8 +16,6 @@ A group reaches the network as one row, its size as a one-hot of n_max columns a
 Where a network sees log x, the logarithm is taken here, member by member.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ drawn with this score. It offers what a composition needs and no more: to sample
 prior the network was trained with.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

@@ -5,8 +5,6 @@ JSON in the file's header, so that weights and description cannot come apart. Th
 to it (`name.json` for `name.safetensors`) for people to read; nothing reads it back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -98,8 +98,8 @@ class BoundPerturbedScore(BoundScore):
         # two weights are made once, so that all Jacobians are one matrix product with the active units.
         return torch.einsum("bhi,bkh->bhik", self.net.w_out, self.net.w_theta).flatten(2)
 
-    def _chunks(self, theta: Tensor, t: float) -> Iterator[tuple[slice, slice, Tensor]]:
-        """Hidden activations of a block of datasets and samples, [b, s * n, h]."""
+    def _errors(self, theta: Tensor, t: float) -> Iterator[tuple[slice, slice, Tensor, Tensor]]:
+        """Hidden activations [b, s * n, h] of a block of datasets and samples, and r there [b, s * n, m]."""
         B, S, _ = theta.shape
         hidden = self._from_x.shape[-1]
         from_theta = torch.baddbmm((t * self.net.w_t)[:, None], theta, self.net.w_theta)
@@ -111,21 +111,21 @@ class BoundPerturbedScore(BoundScore):
             for s in range(0, S, s_step):
                 ss = slice(s, min(s + s_step, S))
                 block = from_theta[bs, ss, None, :] + self._from_x[bs, None, :, :]
-                yield bs, ss, block.relu_().flatten(1, 2)
+                block = block.relu_().flatten(1, 2)
+                r = torch.baddbmm(self.net.bias_out[bs, None], block, self.net.w_out[bs]).tanh_()
+                yield bs, ss, block, r
 
     def __call__(self, theta: States, t: float) -> Scores:
         scores = self.exact(theta, t)
         factor = -self.eps / self.schedule.sigma(t)
-        for bs, ss, block in self._chunks(theta, t):
-            r = torch.baddbmm(self.net.bias_out[bs, None], block, self.net.w_out[bs]).tanh_()
+        for bs, ss, _, r in self._errors(theta, t):
             scores[bs, ss].add_(r.view_as(scores[bs, ss]), alpha=factor)
         return scores
 
     def total(self, theta: States, t: float) -> States:
         total = self.exact.total(theta, t)
         factor = -self.eps / self.schedule.sigma(t)
-        for bs, ss, block in self._chunks(theta, t):
-            r = torch.baddbmm(self.net.bias_out[bs, None], block, self.net.w_out[bs]).tanh_()
+        for bs, ss, _, r in self._errors(theta, t):
             total[bs, ss].add_(r.unflatten(1, (-1, self.n)).sum(2), alpha=factor)
         return total
 
@@ -133,8 +133,7 @@ class BoundPerturbedScore(BoundScore):
         scores, exact = self.exact.with_jacobian(theta, t)
         jacobian = torch.empty(exact.shape, dtype=exact.dtype, device=exact.device)
         factor = -self.eps / self.schedule.sigma(t)
-        for bs, ss, block in self._chunks(theta, t):
-            r = torch.baddbmm(self.net.bias_out[bs, None], block, self.net.w_out[bs]).tanh_()
+        for bs, ss, block, r in self._errors(theta, t):
             scores[bs, ss].add_(r.view_as(scores[bs, ss]), alpha=factor)
             inner = torch.bmm(block.sign_(), self._pair[bs]).view_as(jacobian[bs, ss])
             slope = r.square_().mul_(-factor).add_(factor).view_as(scores[bs, ss])

@@ -1,7 +1,5 @@
 """Dataclasses of numbers, strings and tuples as JSON objects, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeVar

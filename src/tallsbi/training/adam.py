@@ -4,8 +4,6 @@ The kernel is the one behind `torch.optim.Adam(fused=True)`, with the same bytes
 loads torch's compiler when it is made, which takes longer than a small training.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

@@ -5,8 +5,6 @@ or none. It carries the name of its training (`training`: settings, seed, data, 
 another training, or is damaged, is not used.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Mapping

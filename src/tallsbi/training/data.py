@@ -4,8 +4,6 @@ The N_train rows are normalised together and then split at random, 80 to 20 by d
 the seed and on N_train only: trainings that differ in learning rate or batch size hold out the same rows.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 average <- decay * average + (1 - decay) * weights     after every batch; the first update copies.
 """
 
-from __future__ import annotations
-
 import copy
 
 from jaxtyping import Float

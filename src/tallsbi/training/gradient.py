@@ -6,8 +6,6 @@ gradient where it belongs, in buffers that all batches share. A step of the publ
 more than its matrix products; the same through autograd costs a quarter more.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import torch

@@ -12,8 +12,6 @@ Settings, loss, average, validation and checkpoints are those of `tallsbi.traini
 are drawn once. Gradients of the deep set are autograd's.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The training of a network as a job: checkpoints while it runs, the network and its losses at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What GAUSS and GAUSS_PD share: covariances of the single-observation posteriors, estimated from runs of their own."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 

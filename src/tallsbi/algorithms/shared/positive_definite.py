@@ -1,7 +1,5 @@
 """What GAUSS_PD and JAC_PD share: the second-order solver and the true bounds of the prior."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Algorithm

@@ -1,7 +1,5 @@
 """F-NPSE's baselines: the plain sum of scores, under a sampler whose settings are those of the algorithm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Algorithm, Problem

@@ -1,7 +1,5 @@
 """What the paper's precision-weighted algorithms GAUSS and JAC share: DDIM and the switch-over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.algorithms.base import Algorithm
