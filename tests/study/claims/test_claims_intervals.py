@@ -6,7 +6,7 @@ from scipy import stats
 
 from tallsbi.study.claims.intervals import (
     FEWEST,
-    NOTHING,
+    UNBOUNDED,
     around,
     centre,
     lost_more_often,
@@ -52,9 +52,9 @@ def test_infinite_values_are_beyond_all_finite_ones():
 
 
 def test_few_values_say_nothing():
-    assert around(np.arange(FEWEST - 1.0), 0.05) == NOTHING
-    assert around(np.full(FEWEST, 2.0), 0.05) == NOTHING
-    assert around(np.array([1.0, 2.0, 1.0, 2.0, np.inf]), 0.05) == NOTHING
+    assert around(np.arange(FEWEST - 1.0), 0.05) == UNBOUNDED
+    assert around(np.full(FEWEST, 2.0), 0.05) == UNBOUNDED
+    assert around(np.array([1.0, 2.0, 1.0, 2.0, np.inf]), 0.05) == UNBOUNDED
     low, high = around(np.full(FEWEST, 0.0), 0.05, noise=0.02)
     assert -0.03 < low < high < 0.03
 

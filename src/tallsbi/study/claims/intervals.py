@@ -1,10 +1,10 @@
 """Confidence intervals at level 1 - alpha, two-sided, for few values of which some may be infinite.
 
-An infinite value is a run that was lost: worse than any finite one, by an unknown amount. Where the ranks of the values
-can reach the level (from 6 values on at 95 %), the interval is that of Hodges and Lehmann for the centre of a symmetric
-distribution, which asks nothing else of it and takes infinite values as they come. Fewer values have Student's
-interval of their mean, if all are finite, and so have more than 200, whose mean is normal enough. Fewer than `FEWEST`
-values say nothing, and neither do fewer than 6 without any spread, since discrete values can agree by chance.
+An infinite value is a run that was lost: worse than any finite one, by an unknown amount. From 6 values on, as far as
+their ranks can reach the level, the interval is that of Hodges and Lehmann for the centre of a symmetric distribution,
+which allows infinite values. Fewer finite values have Student's interval of their mean, and so have more than 200,
+whose mean is nearly normal. Fewer than `FEWEST` values decide nothing, and neither do fewer than 6 without any spread,
+since discrete values can agree by chance.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jaxtyping import Float
 from scipy import stats
 
 FEWEST = 5
-_RANKS_FROM, _RANKS_UP_TO = 6, 200
-NOTHING = (-np.inf, np.inf)
+_MIN_RANKED, _MAX_RANKED = 6, 200  # numbers of values with an interval by ranks
+UNBOUNDED = (-np.inf, np.inf)
 
 Interval = tuple[float, float]
 Values = Float[np.ndarray, "k"]
@@ -31,30 +31,26 @@ def centre(values: Values, mean: bool = False) -> float:
 
 
 def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0) -> Interval:
-    """The interval of the values' centre; `mean`: of their mean in any case, for skewed values of which many.
+    """The interval of the values' centre; `mean`: of their mean, for many skewed values.
 
-    `noise`: the standard deviation a single value is known to have at least, also where few of them agree.
+    `noise`: a lower bound on the standard deviation of a single value, for the case that few of them agree.
     """
     if len(values) < FEWEST:
-        return NOTHING
+        return UNBOUNDED
     if _by_ranks(values, mean):
-        found = _hodges_lehmann(values, alpha)
-        if found != NOTHING:
-            return found
+        interval = _hodges_lehmann(values, alpha)
+        if interval != UNBOUNDED:
+            return interval
     spread = max(np.std(values, ddof=1), noise) if np.isfinite(values).all() else np.nan
-    if not np.isfinite(spread) or (spread == 0 and len(values) < _RANKS_FROM):
-        return NOTHING
+    if not np.isfinite(spread) or (spread == 0 and len(values) < _MIN_RANKED):
+        return UNBOUNDED
     reach = stats.t.ppf(1 - alpha / 2, len(values) - 1) * spread / np.sqrt(len(values))
     return float(values.mean() - reach), float(values.mean() + reach)
 
 
 def share(successes: int, count: int, alpha: float) -> Interval:
     """Clopper and Pearson's interval of a probability."""
-    if count == 0:
-        return 0.0, 1.0
-    low = stats.beta.ppf(alpha / 2, successes, count - successes + 1) if successes else 0.0
-    high = stats.beta.ppf(1 - alpha / 2, successes + 1, count - successes) if successes < count else 1.0
-    return float(low), float(high)
+    return _proportion(successes, count, alpha, "exact") if count else (0.0, 1.0)
 
 
 def share_difference(left: tuple[int, int], right: tuple[int, int], alpha: float) -> Interval:
@@ -62,7 +58,7 @@ def share_difference(left: tuple[int, int], right: tuple[int, int], alpha: float
     if min(left[1], right[1]) < FEWEST:
         return -1.0, 1.0
     p, q = left[0] / left[1], right[0] / right[1]
-    (a, b), (c, d) = _wilson(*left, alpha), _wilson(*right, alpha)
+    (a, b), (c, d) = (_proportion(*side, alpha, "wilson") for side in (left, right))
     return p - q - float(np.hypot(p - a, d - q)), p - q + float(np.hypot(b - p, q - c))
 
 
@@ -74,10 +70,10 @@ def lost_more_often(left: tuple[int, int], right: tuple[int, int]) -> tuple[floa
 
 
 def _by_ranks(values: Values, mean: bool) -> bool:
-    if len(values) < _RANKS_FROM:
+    if len(values) < _MIN_RANKED:
         return False
     finite = bool(np.isfinite(values).all())
-    return not finite or (not mean and len(values) <= _RANKS_UP_TO)
+    return not finite or (not mean and len(values) <= _MAX_RANKED)
 
 
 def _walsh(values: Values) -> Float[np.ndarray, "w"]:
@@ -85,17 +81,15 @@ def _walsh(values: Values) -> Float[np.ndarray, "w"]:
     i, j = np.triu_indices(len(values))
     with np.errstate(invalid="ignore"):
         averages = 0.5 * (values[i] + values[j])
-    # Infinitely better on one and infinitely worse on the other: no difference.
+    # Infinitely better on one and infinitely worse on the other counts as no difference.
     return np.sort(np.where(np.isnan(averages), 0.0, averages))
 
 
 def _hodges_lehmann(values: Values, alpha: float) -> Interval:
-    tail = _signed_rank_tail(len(values))
-    outside = int(
-        np.searchsorted(tail, alpha / 2, side="right")
-    )  # number of sums with P(T <= t) <= alpha / 2
+    # The number of sums t with P(T <= t) <= alpha / 2.
+    outside = int(np.searchsorted(_signed_rank_tail(len(values)), alpha / 2, side="right"))
     if outside == 0:
-        return NOTHING
+        return UNBOUNDED
     averages = _walsh(values)
     return float(averages[outside - 1]), float(averages[-outside])
 
@@ -112,6 +106,6 @@ def _signed_rank_tail(count: int) -> Float[np.ndarray, "s"]:
     return np.cumsum(probability)
 
 
-def _wilson(successes: int, count: int, alpha: float) -> Interval:
-    interval = stats.binomtest(successes, count).proportion_ci(1 - alpha, method="wilson")
+def _proportion(successes: int, count: int, alpha: float, method: str) -> Interval:
+    interval = stats.binomtest(successes, count).proportion_ci(1 - alpha, method)
     return float(interval.low), float(interval.high)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -102,38 +103,25 @@ def _value(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
 
 
 def _share(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
-    met = units.met(frame, test)
-    successes, count = int(met.sum()), len(met)
+    """With sides, the difference of their shares."""
+    both = [side for given in (test.left, test.right) if given for side in units.sides(given)]
+    met = [units.met(rows(frame, side), test) for side in both or [{}]]
+    counts = [(int(each.sum()), len(each)) for each in met]
+    shares = [successes / count for successes, count in counts]
+    words = [f"{successes} of {count}" for successes, count in counts]
+    if both:
+        label = _joined(label, _versus(*both))
+        words = [f"{describe(side)}: {word}" for side, word in zip(both, words, strict=True)]
+    interval = partial(intervals.share_difference, *counts) if both else partial(intervals.share, *counts[0])
     return [
         Evidence(
             label,
             test.expected,
-            successes / count,
-            lambda alpha: intervals.share(successes, count, alpha),
-            count,
-            _unit_names(test),
-            f"{successes} of {count}",
-            missing=_too_few_replicates(met.index, test),
-        )
-    ]
-
-
-def _shares(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
-    (left,), (right,) = units.sides(test.left), units.sides(test.right)
-    met = [units.met(rows(frame, side), test) for side in (left, right)]
-    counts = [(int(each.sum()), len(each)) for each in met]
-    return [
-        Evidence(
-            _joined(label, _versus(left, right)),
-            test.expected,
-            counts[0][0] / counts[0][1] - counts[1][0] / counts[1][1],
-            lambda alpha: intervals.share_difference(*counts, alpha),
+            shares[0] - sum(shares[1:]),
+            interval,
             min(count for _, count in counts),
             _unit_names(test),
-            ", ".join(
-                f"{describe(side)}: {successes} of {count}"
-                for side, (successes, count) in zip((left, right), counts, strict=True)
-            ),
+            ", ".join(words),
             missing=_too_few_replicates(met[0].index, test),
         )
     ]
@@ -158,7 +146,7 @@ _KINDS = {
     "trend": _trend,
     "value": _value,
     "share": _share,
-    "shares": _shares,
+    "shares": _share,
     "exact": _exact,
 }
 

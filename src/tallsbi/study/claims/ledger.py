@@ -136,7 +136,7 @@ def _reading(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list], count
 
 
 def _lacking(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list]) -> str:
-    """What data another open comparison lacks, for a reader who wonders what a larger run would add."""
+    """What data another open comparison lacks: what a larger run would add."""
     others = [each for each, _ in by[Verdict.UNDECIDED] if each.missing and each is not leaf]
     if verdict != Verdict.UNDECIDED or leaf.missing or not others:
         return ""

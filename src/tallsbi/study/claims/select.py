@@ -3,7 +3,7 @@
 {method: GAUSS}             equal
 {method: [GAUSS, JAC]}      one of
 {n: {min: 14}}              at least; also max (at most), above, below
-{n_train: largest}          the largest value there is among the rows that meet the other conditions; smallest
+{n_train: largest}          the largest value among the rows that meet the other conditions; also smallest
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def meets(frame: pd.DataFrame, column: str, condition: Any) -> pd.Series:
 
 
 def check_unique(frame: pd.DataFrame, keys: Sequence[str]) -> None:
-    """Several rows of one unit would count one observation twice."""
+    """Refuses several rows of one unit, which would count it more than once."""
     _require(frame, keys)
     if frame.duplicated(list(keys)).any():
         other = [

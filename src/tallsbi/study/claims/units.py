@@ -73,7 +73,7 @@ def averaged(numbers: pd.Series, test: SingleTest) -> pd.Series:
     groups = numbers.groupby(level=list(test.unit))
     if test.aggregate == "max":
         return groups.max()
-    # Infinitely better here and infinitely worse there (a sum that is no number): no difference.
+    # Infinitely better here and infinitely worse there, a sum that is not a number, counts as no difference.
     return groups.mean().fillna(0.0)
 
 

@@ -1,12 +1,12 @@
 """From evidence to a verdict.
 
-Evidence is a number with a confidence interval, and the range the claim expects the number in. It *holds* where the
-whole interval is inside the range, *does not hold* where the whole interval is outside, and is *undecided* otherwise:
-both answers need the same certainty, and neither can come from a difference inside its noise.
+Evidence is a number with a confidence interval, and the range in which the claim expects the number. The claim *holds*
+where the whole interval is inside the range, *does not hold* where the whole interval is outside, and is *undecided*
+otherwise. Both answers need the same certainty, and noise alone leads to neither.
 
-A claim with several parts keeps its error probability alpha. All parts must hold: each is tested at alpha, since one
-that is wrongly accepted is not enough; but one that fails is enough for a "does not hold", so that is asked of each of
-k parts at alpha / k. For a claim that needs any one of its parts it is the other way round.
+A claim with several parts keeps its error probability alpha. If all k parts must hold, each is tested at alpha, since
+one wrong acceptance is not enough for the claim to hold; but one part that fails is enough for "does not hold", so
+failure is tested at alpha / k. For a claim that needs any one of its parts it is the other way round.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Evidence:
         if self.exact:
             return Verdict.FAILS
         (low, high), (least, most) = self.interval(alpha_fails), self.expected
-        # An infinite end of the range is no bound, and nothing is beyond it.
+        # An infinite end of the range excludes nothing.
         outside = -np.inf < least >= high or np.inf > most <= low
         return Verdict.FAILS if outside else Verdict.UNDECIDED
 
@@ -61,9 +61,9 @@ class Evidence:
         return (least == -np.inf or least < low) and (most == np.inf or high < most)
 
     def room(self) -> float:
-        """How far the interval is inside the expected range, relative to its length; negative where it is not.
+        """How far the interval is inside the expected range, relative to its length; negative where it is outside.
 
-        For choosing what to show: where there is noise, a number without is never the closest.
+        It chooses what the ledger shows; exact numbers come after those with noise.
         """
         if self.exact:
             return np.inf if self.within(ALPHA) else -np.inf

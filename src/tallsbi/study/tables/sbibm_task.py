@@ -19,6 +19,7 @@ from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import Table, number, spread
 
 METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
+AVERAGE = ["mean", "std", "sets", "diverged", "best", "tied"]
 _BEST = " *"
 
 
@@ -32,7 +33,8 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables, *, task: str) 
     rule = exclusion.published(metrics, task)
     at = metrics[metrics.n_train == metrics.n_train.max()]
     counts = _counts(settings.table_n_obs, sorted(set(at.n.tolist())))
-    tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule, data["paper"])])
+    tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule)])
+    tidy = _with_printed(tidy, data["paper"])
     return Table(tidy, _shown(tidy, rule), _note(tidy, settings, rule))
 
 
@@ -42,45 +44,41 @@ def _counts(wanted: Sequence[int], present: Sequence[int]) -> list[int]:
     return counts if max(counts, default=0) > 1 else sorted({*counts, max(present)})
 
 
-def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion, paper: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion) -> Iterator[dict[str, Any]]:
     """One row per metric and method of the cell at one n."""
-    n, n_train = int(cell.n.iloc[0]), int(cell.n_train.iloc[0])
-    kept_cell = exclusion.keep(cell, rule)
+    averaged = {"all": cell, "kept": exclusion.keep(cell, rule)}
     for metric in METRICS:
-        every, kept = rank(by_method(cell, metric)), rank(by_method(kept_cell, metric))
-        for method, steps in every.index:
+        ranks = [
+            rank(by_method(part, metric))[AVERAGE].add_suffix(f"_{over}") for over, part in averaged.items()
+        ]
+        for (method, steps), averages in pd.concat(ranks, axis=1).iterrows():
             runs = cell[(cell.method == method) & (cell.steps == steps)]
             lost = runs[~np.isfinite(runs[metric])]
-            key = {"task": rule.task, "n_train": n_train, "n": n, "metric": metric, "method": method}
             yield {
-                **key,
+                "task": rule.task,
+                "n_train": int(cell.n_train.iloc[0]),
+                "n": int(cell.n.iloc[0]),
+                "metric": metric,
+                "method": method,
                 "steps": int(steps),
                 "samples": int(runs.samples.max()),
-                **_named(every.loc[(method, steps)], "all"),
-                **_named(kept.loc[(method, steps)], "kept"),
+                **averages,
                 "excluded_sets": " ".join(map(str, rule.excluded)),
                 "diverged_sets": " ".join(map(str, sorted(lost.set))),
                 "diverged_from_t": lost.nonfinite_time.max(),
                 "uncertified_references": int((~runs.reference_passed.astype(bool)).sum()),
-                **_printed(paper, key),
             }
 
 
-def _named(row: pd.Series, over: str) -> dict[str, Any]:
-    """The columns of one average: `mean_all`, `std_all`, ..."""
-    numbers = {"mean": float(row["mean"]), "std": float(row["std"])}
-    counts = {"sets": int(row.sets), "diverged": int(row.diverged)}
-    marks = {"best": bool(row.best), "tied": bool(row.tied)}
-    return {f"{name}_{over}": value for name, value in (numbers | counts | marks).items()}
-
-
-def _printed(paper: pd.DataFrame, key: Mapping[str, Any]) -> dict[str, Any]:
-    same = np.logical_and.reduce([paper[name] == key[name] for name in ("task", "metric", "n", "method")])
-    if not same.any():
-        return {"paper_mean": np.nan, "paper_std": np.nan, "paper_best": False, "paper_worst": False}
-    row = paper[same].iloc[0]
-    marks = {"paper_best": bool(row.best), "paper_worst": bool(row.worst)}
-    return {"paper_mean": row["mean"], "paper_std": row["std"], **marks}
+def _with_printed(tidy: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
+    """The printed numbers beside ours, and whether they are in bold face or marked as the worst."""
+    marks = {name: paper[name].astype(bool) for name in ("best", "worst")}
+    keys, numbers = ["task", "metric", "n", "method"], ["mean", "std", "best", "worst"]
+    named = paper.assign(**marks)[[*keys, *numbers]].rename(
+        columns={name: f"paper_{name}" for name in numbers}
+    )
+    tidy = tidy.merge(named, "left", keys)
+    return tidy.assign(**{f"paper_{name}": tidy[f"paper_{name}"].eq(True) for name in marks})
 
 
 def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
@@ -102,9 +100,7 @@ def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
 
 def _cell(line: Any, over: str, digits: int) -> str:
     """Mean ± std with the mark of the best; how many sets it is over where some diverged."""
-    mean, std, sets, lost, best, tied = (
-        getattr(line, f"{name}_{over}") for name in ("mean", "std", "sets", "diverged", "best", "tied")
-    )
+    mean, std, sets, lost, best, tied = (getattr(line, f"{name}_{over}") for name in AVERAGE)
     part = f" ({sets - lost} of {sets})" if 0 < lost < sets else ""
     return spread(mean, std, digits) + part + _BEST * (best or tied)
 
