@@ -171,8 +171,8 @@ def test_they_are_algorithms_like_the_others(name):
     assert "true_prior" not in algorithm.settings()
     assert set(algorithms.settings_of(name)) == set(algorithm.settings())
     assert algorithm.score_evaluations == (50 if name == "GAUSS_PD" else 20)
-    common = {"ddim": {"eta": {}, "eta_default": 0.5}, "clip": 3.0, "switch_over": 0.5}
-    assert algorithms.configured(f"{name}-clip", {"steps": 20}, common).clip == 3.0
+    shared = algorithms.SharedSettings(clip=3.0, eta={}, eta_default=0.5, switch_over=0.5)
+    assert algorithms.configured(f"{name}-clip", {"steps": 20}, shared).clip == 3.0
     assert not algorithms.build("GAUSS", {}).true_prior
 
 

@@ -153,4 +153,4 @@ def test_the_api_is_no_part_of_the_study_s_jobs():
     from tallsbi.runner.fingerprint import closure
 
     root = Path(__file__).parents[2]
-    assert not [name for name in closure("tallsbi.training.produce", root=root) if ".api" in name]
+    assert not [name for name in closure("tallsbi.study.stages.train", root=root) if ".api" in name]

@@ -48,7 +48,7 @@ RUN = "results/smoke"
 TARGETS = [
     f"{RUN}/toy/gaussian-wide/m~2/noise~0.01/distances.csv",
     f"{RUN}/toy/timing/gaussian-wide/m~2.csv",
-    f"{RUN}/jrnmm/3d/network.safetensors",
+    f"{RUN}/jrnmm/3d/n_train~50/network.safetensors",
     f"{RUN}/figures/sbibm_losses_bs256.png",
     f"{RUN}/figures/sbibm_sw_vs_nobs.pdf",
     f"{RUN}/tables/sbibm_gaussian_linear.csv",

@@ -47,9 +47,9 @@ def test_new_algorithm_is_one_file_and_one_line(tmp_path):
     study = study_with("src/tallsbi/algorithms/euler.py", tmp_path)
     study.edit("config.yaml", "  DET_GEF:  {}\n", f"  DET_GEF:  {{}}\n  {METHOD_LINE}\n")
     plan = study.planned("toy", "sbibm", "jrnmm")
-    for rule in ("sample_toy", "sample_task", "sample_jrnmm", "sample_calibration"):
+    for rule in ("sample_toy", "sample"):
         assert any("EULER" in output for output in plan[rule]), rule
-    samples = "results/smoke/toy/gaussian-standard/m~2/noise~0/samples/EULER.nc"
+    samples = "results/smoke/toy/gaussian-standard/m~2/noise~0/T~400/EULER.nc"
     study.run(samples)
     theta = xr.load_dataset(study.root / samples).theta
     assert bool(theta.notnull().all())
@@ -62,8 +62,8 @@ def test_new_task_is_one_file_and_one_line(tmp_path):
     config = (study.root / "config.yaml").read_text()
     (before,) = re.findall(r"^  extra_tasks: .*$", config, re.MULTILINE)
     study.edit("config.yaml", before, f"  {TASK_LINE}")
-    assert any("location_scale" in output for output in study.planned("sbibm")["measure_task"])
-    distances = "results/smoke/sbibm/location_scale/n_train~400/distances.csv"
+    assert any("location_scale" in output for output in study.planned("sbibm")["measure"])
+    distances = "results/smoke/sbibm/location_scale/n_train~400/samples/distances.csv"
     study.run(distances, *SMALL)
     frame = pd.read_csv(study.root / distances)
     assert set(frame.n) == {1, 3}

@@ -43,9 +43,9 @@ SIMULATIONS, NETWORK = (
     f"{FOLDER}/simulations.nc",
     f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/network.safetensors",
 )
-CHECKPOINTS = f"{FOLDER}/checkpoints/n_train~200/bs~256-lr~0.0001"
+CHECKPOINTS = f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/checkpoints"
 TRAINING_LOG = NETWORK.replace("/sbibm/", "/logs/sbibm/").replace("/network.safetensors", ".log")
-SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS/sets~1-of-1.nc"
+SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS/batch~1-of-1.nc"
 CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS))
 MOMENTS = random.Random(2026)
 LIMIT = 400  # seconds any wait may take before the test fails
@@ -139,7 +139,7 @@ def pause(longest: float) -> None:
 def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
     """Five kills in turn, each followed by the same command, the second of a training that has a checkpoint."""
     first = Run(study)
-    first.job("train_network")
+    first.job("train")
     pause(1.5)
     first.head().kill()
     first.process.wait(LIMIT)
@@ -148,18 +148,18 @@ def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
     second = Run(study)
     orphan_free = second.head()  # the new head works: by then no job of the old one may be left
     assert not [job for job in jobs_of(study) if orphan_free.pid not in [p.pid for p in job.parents()]]
-    training = second.job("train_network")
+    training = second.job("train")
     second.until(lambda: any((study.root / CHECKPOINTS).glob("*")), "checkpoint")
     pause(1)
     training.send_signal(signal.SIGKILL)
     text = second.wait()
     assert "did not end in order" in text
     assert "the lock it left is removed" in text
-    assert "rule train_network" in text
+    assert "rule train:" in text
     assert not (study.root / NETWORK).exists()
 
     third = Run(study)
-    sampler = third.job("sample_task")
+    sampler = third.job("sample")
     assert "training resumed after epoch" in (study.root / TRAINING_LOG).read_text()
     pause(1.5)
     sampler.kill()

@@ -106,7 +106,7 @@ def test_cluster_commands(study):
         ["bash", "-ec", script], cwd=study.root, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "rule sample_jrnmm:" in done.stdout + done.stderr
+    assert "rule sample:" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

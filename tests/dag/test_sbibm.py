@@ -77,7 +77,7 @@ def test_chosen_network_is_the_published_one(finished):
 
 
 def test_samples_are_finite_where_clipped_and_in_the_parameters_space(finished):
-    path = finished.root / "results/smoke/sbibm/sir/n_train~400/samples/GAUSS-clip/sets~1-of-1.nc"
+    path = finished.root / "results/smoke/sbibm/sir/n_train~400/samples/GAUSS-clip/batch~1-of-1.nc"
     theta = xr.load_dataset(path).theta
     assert (theta > 0).all()
 
@@ -90,7 +90,7 @@ def test_change_in_a_task_reruns_that_task_only(finished):
         jobs = finished.planned("sbibm", *CONFIG)
     finally:
         path.write_text(before)
-    for rule in ("simulate_task", "observe_task", "reference_task", "train_network", "sample_task"):
+    for rule in ("simulate", "observe", "reference", "train", "sample"):
         assert all("/sir/" in output for output in jobs[rule])
     assert not any(rule.startswith("toy") for rule in jobs)
 

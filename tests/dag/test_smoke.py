@@ -85,7 +85,7 @@ def test_posterior_narrows_with_n(finished):
         reference = xr.load_dataset(finished.root / f"results/smoke/toy/{problem}/m~10/reference.nc")
         spread = reference.theta.std("sample").mean(["seed", "parameter"])
         assert (np.diff(spread.values) < 0).all()
-        samples = finished.root / f"results/smoke/toy/{problem}/m~10/noise~0/samples/GAUSS.nc"
+        samples = finished.root / f"results/smoke/toy/{problem}/m~10/noise~0/T~150/GAUSS.nc"
         spread = xr.load_dataset(samples).theta.std("sample").mean(["seed", "parameter"])
         assert (np.diff(spread.values) < 0).all()
 
@@ -137,7 +137,7 @@ def test_figures_are_pictures(finished):
 
 
 def test_outputs_say_where_they_come_from(finished):
-    path = finished.root / "results/smoke/toy/mixture/m~10/noise~0.01/samples/JAC.nc"
+    path = finished.root / "results/smoke/toy/mixture/m~10/noise~0.01/T~150/JAC.nc"
     attributes = xr.load_dataset(path).attrs
     text = str(attributes)
     for fact in ("2026", "torch", "JAC"):
@@ -171,14 +171,13 @@ def test_comments_docstrings_format_and_touch_rerun_nothing(copy):
 def test_change_in_jac_reruns_jac_and_what_is_below(copy):
     copy.edit("src/tallsbi/compose/jac.py", "_CHUNK = 400_000", "_CHUNK = 300_000")
     jobs = copy.planned("toy")
-    sampled = jobs.pop("sample_toy") + jobs.pop("sample_toy_steps")
+    sampled = jobs.pop("sample_toy")
     assert sampled
     assert all(path.endswith("/JAC.nc") for path in sampled)
     assert set(jobs) == {
         "time_toy",
         "measure_toy",
-        "measure_toy_steps",
-        "collect_toy",
+        "collect",
         "make_toy_gaussian_sw_time",
         "make_toy_gmm_sw_time",
         "make_toy_speedup",
@@ -198,7 +197,7 @@ def test_new_noise_level_runs_its_cells_and_the_aggregates(copy):
     assert len(jobs["sample_toy"]) == 5 * len(METHODS)
     for path in jobs.pop("sample_toy") + jobs.pop("measure_toy"):
         assert "/noise~0.1/" in path
-    assert jobs.pop("collect_toy") == ["results/smoke/toy/distances.csv"]
+    assert jobs.pop("collect") == ["results/smoke/toy/distances.csv"]
     assert set(jobs) == TOY_FIGURES
 
 
@@ -207,7 +206,7 @@ def test_new_dimension_runs_its_cells_and_the_aggregates(copy):
     jobs = copy.planned("toy")
     for rule in ("sample_toy", "measure_toy", "reference_toy"):
         assert all("/m~4/" in path for path in jobs.pop(rule))
-    assert jobs.pop("collect_toy") == ["results/smoke/toy/distances.csv"]
+    assert jobs.pop("collect") == ["results/smoke/toy/distances.csv"]
     assert set(jobs) == TOY_FIGURES
 
 

@@ -45,7 +45,7 @@ COMMAND = (
 # Too little for Snakemake itself, so that it is noticed however fast the job, then enough.
 LITTLE_MEMORY = ("--set-resources", "reference_toy:mem_mb=80 * 15 ** (attempt - 1)")
 REFERENCE = "rule_reference_toy_wildcards_gaussian-standard_2"
-GAUSS = "rule_sample_toy_wildcards_gaussian-standard_2_0_GAUSS"
+GAUSS = "rule_sample_toy_wildcards_gaussian-standard_2_0_150_GAUSS"
 PATIENCE = 600
 
 
@@ -73,7 +73,7 @@ def disturbed(tmp_path_factory) -> tuple[Study, list[cluster.Job]]:
     """A finished run of which one job was cancelled and another had too little memory; and its jobs."""
     study = edited(clone(tmp_path_factory.mktemp("disturbed") / "study"))
     with head(study, DISTANCES, TIMING, *LITTLE_MEMORY) as process:
-        wait(process, lambda: (study.root / LOGS / "noise~0/samples/GAUSS.log").exists(), "a job of GAUSS")
+        wait(process, lambda: (study.root / LOGS / "noise~0/T~150/GAUSS.log").exists(), "a job of GAUSS")
         (job,) = [job for job in cluster.jobs() if job.comment == GAUSS]
         assert job.state == "RUNNING"
         subprocess.run(["scancel", str(job.id)], check=True)

@@ -2,7 +2,7 @@
 
 from tallsbi.study import artifacts
 
-DECLARED = artifacts.read(ROOT, CFG)
+DECLARED = artifacts.read(ROOT, CONFIG)
 
 
 def outputs_of(chosen):
@@ -89,7 +89,7 @@ rule collect_costs:
         f"{LOGS}/costs.log",
     params:
         code=code("collect_costs"),
-        config=CFG,
+        config=CONFIG,
         versions=versions("pandas", "snakemake"),
     script:
         "../scripts/collect_costs.py"

@@ -1,4 +1,4 @@
-"""What all rules share: the resolved configuration, paths, and the params that decide what reruns."""
+"""What all rules share: the resolved configuration, paths, what a job costs, and the params that decide what reruns."""
 
 import re
 
@@ -6,16 +6,21 @@ from tallsbi.algorithms import base_name, module_of
 from tallsbi.runner import guard
 from tallsbi.runner import provenance
 from tallsbi.runner.config import load_or_exit, run_name
+from tallsbi.runner.costs import TABLE as COST_TABLE
+from tallsbi.runner.costs import read_model
 from tallsbi.runner.fingerprint import fingerprint
 from tallsbi.study.config_rules import problems as config_problems
-from tallsbi.study.stages.parts import share
-from tallsbi.study.tasks import has_uniform_prior, label_of
+from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study import work
 from tallsbi.study.tasks import module_of as task_module
 
-CFG = load_or_exit(config, ROOT, config_problems)
-RESULTS = f"results/{run_name(CFG)}"
+CONFIG = load_or_exit(config, ROOT, config_problems)
+STUDY = Study(CONFIG)
+RESULTS = f"results/{run_name(CONFIG)}"
+TOY, SBIBM, JRNMM = (f"{RESULTS}/{part}" for part in ("toy", "sbibm", "jrnmm"))
 LOGS = f"{RESULTS}/logs"
 RECORDS = f"{RESULTS}/records"
+COSTS = read_model(ROOT / COST_TABLE)
 # Threads of a job that measures times with one thread: on one machine all cores, so that nothing runs beside it;
 # on a cluster one, which the scheduler keeps for it. (Inside a cluster job Snakemake counts the node's cores.)
 ALONE = 1 if workflow.remote_exec else workflow._cores or 1
@@ -23,7 +28,7 @@ ALONE = 1 if workflow.remote_exec else workflow._cores or 1
 
 # Who works here, so that the next `make results` can tell a working run from a killed one.
 onstart:
-    guard.register(run_name(CFG))
+    guard.register(run_name(CONFIG))
 
 
 onsuccess:
@@ -34,16 +39,37 @@ onerror:
     guard.release()
 
 
-def pick(*keys):
-    """The settings a rule depends on, by dotted key: no more, so that no other change reruns it."""
-    chosen = {}
-    for key in keys:
-        value, target = CFG, chosen
-        *parents, last = key.split(".")
-        for parent in parents:
-            value, target = value[parent], target.setdefault(parent, {})
-        target[last] = value[last]
-    return chosen
+def one_of(values):
+    """A wildcard constraint from a list of configured values."""
+    return "|".join(re.escape(str(value)) for value in values)
+
+
+# {part}/{problem}: sbibm/<task> or jrnmm/<dim>d, the problems with networks. {variant}: a folder of samples.
+wildcard_constraints:
+    part=one_of(STUDY.trained),
+    problem=one_of([problem for part in STUDY.trained.values() for problem in part.problems]),
+    toy=one_of(STUDY.toy.dims),
+    n_train=r"\d+",
+    batch_size=r"\d+",
+    learning_rate=r"[0-9.e-]+",
+    n_max=r"\d+",
+    encoder=one_of(CONFIG["sbibm"]["partial"]["encoders"]),
+    algorithm=one_of(CONFIG["methods"]),
+    m=r"\d+",
+    noise=r"[0-9.e-]+",
+    steps=r"\d+",
+
+
+# The parameter sets, the calibration pairs or the numbers of observations of a sampling job, in batches that a
+# cluster can do side by side.
+scattergather:
+    sets=STUDY.sbibm.batches,
+    pairs=STUDY.jrnmm.pair_batches,
+    numbers=STUDY.jrnmm.n_obs_batches,
+
+
+def part_of(wildcards):
+    return STUDY.trained[wildcards.part]
 
 
 def code(script, *modules):
@@ -56,15 +82,19 @@ def versions(*packages):
     return provenance.versions(packages)
 
 
-def methods_of(study):
-    """Settings per method that takes part in a study, without the key that says so."""
+def cost(key, size=1, gpu=False):
+    """Resources of a rule; the key of its rate (may name wildcards) and its size are values or functions of wildcards."""
+
+    def named(wildcards):
+        return (key(wildcards) if callable(key) else key).format_map(dict(wildcards.items()))
+
+    def amount(wildcards):
+        return max(1, round(size(wildcards) if callable(size) else size))
+
     return {
-        name: {key: value for key, value in settings.items() if key != "parts"}
-        for name, settings in CFG["methods"].items()
-        if study in settings.get("parts", [study])
+        "key": named,
+        "work": amount,
+        "mem_mb": lambda wildcards, attempt: COSTS.mem_mb(named(wildcards), attempt),
+        "runtime": lambda wildcards, attempt: COSTS.runtime(named(wildcards), amount(wildcards), attempt),
+        **({"gpu": 1} if gpu and CONFIG["device"] == "cuda" else {}),
     }
-
-
-def one_of(values):
-    """A wildcard constraint from a list of configured values."""
-    return "|".join(re.escape(str(value)) for value in values)

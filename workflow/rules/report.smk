@@ -26,7 +26,7 @@ rule make_report:
         f"{LOGS}/report.log",
     params:
         code=code("make_report", *REPORT_FILES),
-        config=CFG,
+        config=CONFIG,
         page=DECLARED.page,
         versions=versions(
             "jax",

@@ -6,8 +6,8 @@ job = start(snakemake)
 
 import pandas as pd
 
+from tallsbi.study.settings.theory import TheorySettings
 from tallsbi.study.stages import modes, theory
 
-plan = job.settings["modes"]
-counted = modes.table(plan["tasks"], plan["sets"], plan["n"], job.settings)
-job.write(pd.concat([theory.table(job.settings), counted], ignore_index=True))
+settings = TheorySettings.from_params(job.settings)
+job.write(pd.concat([theory.table(settings), modes.table(settings)], ignore_index=True))

@@ -1,11 +1,13 @@
-"""Puts tables of the same columns below each other."""
+"""A tidy table over all problems."""
 
 from tallsbi.runner.job import start
 
 job = start(snakemake)
 
-import pandas as pd
+from tallsbi.study.columns.catalogue import table_of
+from tallsbi.study.settings.collect import CollectSettings
+from tallsbi.study.stages.collect import collect
 
-from tallsbi.storage.files import read_csv
-
-job.write(pd.concat([read_csv(path) for path in snakemake.input], ignore_index=True))
+paths = {name: list(files) for name, files in snakemake.input.items()}
+for output, table in enumerate(collect(paths, CollectSettings.from_params(job.settings))):
+    job.write(table_of(job.output(output)).check(table), output)

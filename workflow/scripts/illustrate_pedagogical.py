@@ -1,9 +1,10 @@
-"""Samples of the two-dimensional illustration."""
+"""Draws of the two-dimensional illustration."""
 
 from tallsbi.runner.job import start
 
 job = start(snakemake)
 
+from tallsbi.study.settings.toy import PedagogicalSettings
 from tallsbi.study.stages.pedagogical import illustrate
 
-job.write(illustrate(job.settings))
+job.write(illustrate(PedagogicalSettings.from_params(job.settings)))

@@ -7,11 +7,10 @@ job = start(snakemake)
 from functools import partial
 
 from tallsbi.storage.files import read_dataset
-from tallsbi.study.stages.toy_distances import distance_table
+from tallsbi.study.settings.toy import ToyMeasureSettings
+from tallsbi.study.stages.measure_toy import distance_table
 
-paths, n_obs = snakemake.input, snakemake.params.n_obs
-runs = [read_dataset(path).sel(n=n_obs) for path in paths.samples]
-table = distance_table(
-    runs, read_dataset(paths.reference), job.settings, progress=partial(job.progress, label="runs")
-)
-job.write(table)
+settings = ToyMeasureSettings.from_params(job.settings)
+runs = [read_dataset(path) for path in snakemake.input.samples]
+reference, bar = read_dataset(snakemake.input.reference), partial(job.progress, label="runs")
+job.write(distance_table(runs, reference, settings, bar))

@@ -4,19 +4,11 @@ from tallsbi.runner.job import start
 
 job = start(snakemake)
 
-from tallsbi.study.settings.chains import ChainSettings
-from tallsbi.study.stages.many_data import observations, references
+from tallsbi.study.settings.time import ManySettings
+from tallsbi.study.stages.many import many_observations, many_references
 
-task, settings = snakemake.wildcards.task, job.settings
-observed = observations(task, settings["sets"], max(settings["n_obs"]), job.seed)
-truth = references(
-    task,
-    observed["x"].values,
-    settings["n_obs"],
-    settings["samples"],
-    ChainSettings.from_params(settings["reference"]),
-    job.seed,
-    job.progress,
-)
+settings = ManySettings.from_params(job.settings)
+observed = many_observations(settings)
+references = many_references(settings, observed, job.progress)
 job.write(observed, "observations")
-job.write(truth, "references")
+job.write(references, "references")

@@ -1,4 +1,4 @@
-"""Samples the toy posteriors of one problem and dimension with one method, for all n and seeds."""
+"""Draws of the toy posteriors of one problem and dimension with one method, for all n and seeds."""
 
 from tallsbi.runner.job import start
 
@@ -6,17 +6,8 @@ job = start(snakemake)
 
 from functools import partial
 
-from tallsbi.study.stages.toy_sampling import sample_cells
+from tallsbi.study.settings.toy import ToySampleSettings
+from tallsbi.study.stages.toy import sample_toy
 
-wildcards, params = snakemake.wildcards, snakemake.params
-cell = params.get("cell") or {"dim": wildcards.m, "noise": wildcards.noise}
-samples = sample_cells(
-    wildcards.problem,
-    int(cell["dim"]),
-    float(cell["noise"]),
-    wildcards.method,
-    params.n_obs,
-    job.settings,
-    progress=partial(job.progress, label="observations"),
-)
-job.write(samples)
+settings = ToySampleSettings.from_params(job.settings)
+job.write(sample_toy(settings, partial(job.progress, label="numbers of observations")))

@@ -7,10 +7,8 @@ set_threads(1)  # the job holds all cores so that none is busy otherwise; the me
 
 from functools import partial
 
-from tallsbi.study.stages.toy_timing import time_methods
+from tallsbi.study.settings.toy import ToyTimeSettings
+from tallsbi.study.stages.time_toy import time_methods
 
-wildcards = snakemake.wildcards
-times = time_methods(
-    wildcards.problem, int(wildcards.m), job.settings, progress=partial(job.progress, label="rounds")
-)
-job.write(times)
+settings = ToyTimeSettings.from_params(job.settings)
+job.write(time_methods(settings, partial(job.progress, label="runs")))

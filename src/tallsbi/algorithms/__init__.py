@@ -121,13 +121,8 @@ def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algor
     return load(name)(**settings, clip=clip if name.endswith(CLIP_SUFFIX) else None)
 
 
-def configured(
-    name: str, settings: Mapping[str, Any], shared: SharedSettings | Mapping[str, Any]
-) -> Algorithm:
+def configured(name: str, settings: Mapping[str, Any], shared: SharedSettings) -> Algorithm:
     """A method from its own settings and those all share."""
-    if not isinstance(shared, SharedSettings):
-        eta = {int(steps): value for steps, value in shared["ddim"]["eta"].items()}
-        shared = SharedSettings(shared["clip"], eta, shared["ddim"]["eta_default"], shared["switch_over"])
     chosen, accepted = dict(settings), load(name).settings()
     if "eta" in accepted:
         chosen["eta"] = shared.eta.get(chosen["steps"], shared.eta_default)

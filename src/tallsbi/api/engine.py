@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -85,17 +83,6 @@ class NetworkEngine(Engine):
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     learned_covariance: Float[Tensor, "m m"] | None = None
-
-    @classmethod
-    def configured(cls, saved: SavedNetwork, prior: Prior, settings: Mapping[str, Any]) -> NetworkEngine:
-        """From the settings of a job: `fidelity.uniform_bounds_factor`, `dtype` and `device`."""
-        return cls(
-            saved,
-            prior,
-            bounds_factor=settings["fidelity"]["uniform_bounds_factor"],
-            dtype=getattr(torch, settings["dtype"]),
-            device=settings["device"],
-        )
 
     @property
     def knows_prior(self) -> bool:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tallsbi.scores.network import Architecture
 from tallsbi.storage.plain import from_json, to_json
+
+if TYPE_CHECKING:
+    from tallsbi.scores.network import Architecture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,9 @@ class TrainingSettings:
             raise ValueError(f"training.{name} = {getattr(self, name)!r}: it must be {condition}.")
 
     def architecture(self, theta_dim: int, x_dim: int) -> Architecture:
+        # Here: the workflow reads settings each time it starts, and must not wait for torch.
+        from tallsbi.scores.network import Architecture
+
         return Architecture(
             theta_dim=theta_dim,
             x_dim=x_dim + bool(self.drop_context),

@@ -5,7 +5,7 @@ import pytest
 
 from tallsbi.study.references.sbibm import reference_posterior
 from tallsbi.study.settings.chains import ChainSettings
-from tallsbi.study.stages.data import observations
+from tallsbi.study.stages.simulate import observations
 from tallsbi.study.tasks import load
 
 SETTINGS = ChainSettings(
@@ -14,7 +14,7 @@ SETTINGS = ChainSettings(
 
 
 def reference(name: str, n: int, sets: int = 2, samples: int = 400):
-    data = observations(name, sets, n, 5)
+    data = observations(load(name), sets, n, 5)
     draws = reference_posterior(
         load(name), data["x"].values, n, samples, SETTINGS, 5, lambda items, label=None: items
     )

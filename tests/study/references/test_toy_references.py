@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 import torch
 from oracles import check_gaussian_draws, generator
+from settings import toy_cell
 
 from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.study.references.toy import (
@@ -20,12 +21,6 @@ from tallsbi.study.references.toy import (
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tasks.toy import make_toy
 
-SETTINGS = {
-    "correlation": 0.8,
-    "wide_prior": {"mean": 10.0, "std": [0.1, 25.1]},
-    "mixture": {"scales": [2.25, 1 / 9], "spread": [0.6, 1.4]},
-    "seeds": 2,
-}
 CHAINS = ChainSettings(
     chains=40, warmup=300, draws=100, target_accept=0.57, max_rhat=1.02, min_ess=1000, retries=1
 )
@@ -116,7 +111,7 @@ def test_mala_agrees_with_quadrature_and_enumeration():
 
     The draws are thinned chains: their effective number, about 3000, is what the certificate asks for.
     """
-    toy = make_toy("mixture", 1, 1, 12, SETTINGS, 3)
+    toy = make_toy(toy_cell("mixture", 1, 1), 12, 3)
     settings = replace(CHAINS, chains=400, draws=10)
     draws, certificates = certified_mala(toy.x, toy.noise_components, 1000, settings, generator(6))
     assert certificates[0].passed
@@ -154,7 +149,7 @@ def test_reference_draws_are_taken_evenly_from_all_chains():
 
 @pytest.mark.parametrize("problem", ["gaussian-wide", "mixture"])
 def test_reference_draws_come_with_certificates(problem):
-    toy = make_toy(problem, 2, 2, ENUMERATE + 2, SETTINGS, 1)
+    toy = make_toy(toy_cell(problem, 2), ENUMERATE + 2, 1)
     data = reference_draws(toy, [2, ENUMERATE + 2], 300, CHAINS, 1)
     assert data.theta.dims == ("n", "seed", "sample", "parameter")
     assert data.theta.shape == (2, 2, 300, 2)
@@ -166,7 +161,7 @@ def test_reference_draws_come_with_certificates(problem):
 
 def test_gaussian_reference_draws_are_exact():
     """Five standard errors: false alarms below 1e-5."""
-    toy = make_toy("gaussian-wide", 2, 2, 4, SETTINGS, 1)
+    toy = make_toy(toy_cell("gaussian-wide", 2), 4, 1)
     data = reference_draws(toy, [4], 5000, CHAINS, 1)
     mean, cov = tall_posterior(toy.prior, toy.noise_cov, toy.x)
     for b in range(2):

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from settings import methods
 
 from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
@@ -17,22 +18,23 @@ from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.scores.normaliser import Normaliser
-from tallsbi.study.stages.data import simulations
+from tallsbi.study.settings.problem import ProblemSettings
+from tallsbi.study.settings.time import TimeSettings
+from tallsbi.study.stages.simulate import simulations
 from tallsbi.study.tasks import load
 
 TASK = "gaussian_linear"
-SETTINGS = {
-    "seed": 3,
-    "device": "cpu",
-    "dtype": "float32",
-    "clip": 3.0,
-    "ddim": {"eta": {"50": 0.2}, "eta_default": 0.5},
-    "switch_over": 0.5,
-    "fidelity": {"uniform_bounds_factor": 2.0},
-    "metrics": {"projections": 20, "self_distances": 2},
-}
 PAUSE = 0.02  # seconds per time step of `Known`
 CALLS: list[SimpleNamespace] = []
+
+
+def timing(options, **plan):
+    """Settings of a study of cost; `options` by method."""
+    shared = {"seed": 3, "device": "cpu", "dtype": "float32", "n_train": 50, "bounds_factor": 2.0}
+    metrics = {"projections": 20, "self_distances": 2}
+    return TimeSettings(
+        problem=ProblemSettings(TASK), methods=methods(**options), **shared, **metrics, **plan
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,8 @@ def known(monkeypatch):
 
 
 def network(name=TASK, hidden=(16,)):
-    task, data = load(name), simulations(name, 50, 1)
+    task = load(name)
+    data = simulations(task, 50, 1)
     latent = task.prior.to_latent(torch.from_numpy(data.theta.values))
     normaliser = Normaliser.fit(latent, torch.from_numpy(data.x.values), log_x=task.log_x)
     architecture = Architecture(task.dim_theta, task.dim_x, hidden)

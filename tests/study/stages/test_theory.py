@@ -3,24 +3,16 @@
 import numpy as np
 import pytest
 import torch
+from settings import MODEL, methods
 
 from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.samplers.det_gef import DetGef
+from tallsbi.study.settings.theory import TheorySettings
 from tallsbi.study.stages import modes, theory
 
-SETTINGS = {
-    "seed": 1,
-    "switch_over": 0.0,
-    "clip": 3.0,
-    "ddim": {"eta": {"50": 0.2}, "eta_default": 0.5},
-    "methods": {
-        "GAUSS": {"cov_steps": 5},
-        "JAC": {},
-        "LANGEVIN": {"inner_steps": 5, "tau": 0.5},
-        "DET_GEF": {},
-    },
-}
+METHODS = methods(0.0, GAUSS={"cov_steps": 5}, JAC={}, LANGEVIN={"inner_steps": 5, "tau": 0.5}, DET_GEF={})
+SETTINGS = TheorySettings(1, MODEL, METHODS, tasks=("slcp",), sets=1, n=8)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +62,7 @@ def test_the_law_of_the_proposal_converges_and_that_of_det_gef_does_not(problem)
 
 def test_evaluations_are_counted_as_they_happen():
     counts = {(row[0], row[2]): row[-1] for row in theory._counts(SETTINGS)}
-    assert {name: counts["evaluations", name] for name in SETTINGS["methods"]} == {
+    assert {name: counts["evaluations", name] for name in METHODS.options} == {
         "GAUSS": 1.0,
         "JAC": 1.0,
         "LANGEVIN": 5.0,
@@ -81,5 +73,5 @@ def test_evaluations_are_counted_as_they_happen():
 
 
 def test_slcp_has_its_four_modes():
-    table = modes.table(["slcp"], 1, 8, SETTINGS)
+    table = modes.table(SETTINGS)
     assert table.value.tolist() == [4.0]

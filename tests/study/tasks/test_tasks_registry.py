@@ -58,7 +58,7 @@ def test_an_unknown_name_comes_with_a_suggestion():
 
 def test_listing_the_tasks_imports_nothing_heavy():
     code = (
-        "import sys; from tallsbi import tasks; tasks.names(); tasks.module_of('sir'); "
+        "import sys; from tallsbi.study import tasks; tasks.names(); tasks.module_of('sir'); "
         "print([m for m in ('numpy', 'torch', 'jax', 'numba', 'sbibm') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -4,20 +4,19 @@ import numpy as np
 import pytest
 import torch
 from oracles import check_gaussian_draws
+from settings import MODEL, toy_cell
 
 from tallsbi.schedule import TOY
-from tallsbi.study.stages.toy_sampling import posterior_problem
+from tallsbi.study.stages.toy import ToyEngine
 from tallsbi.study.tasks.toy import PROBLEMS, equicorrelation, make_toy, mixture_components
-
-SETTINGS = {
-    "correlation": 0.8,
-    "wide_prior": {"mean": 10.0, "std": [0.1, 25.1]},
-    "mixture": {"scales": [2.25, 1 / 9], "spread": [0.6, 1.4]},
-}
 
 
 def toy(name, dim=3, seeds=2, n_max=32, seed=1):
-    return make_toy(name, dim, seeds, n_max, SETTINGS, seed)
+    return make_toy(toy_cell(name, dim, seeds), n_max, seed)
+
+
+def posterior_problem(problem, n, eps):
+    return ToyEngine(problem, eps, torch.float64).problem(problem.x[:, :n])
 
 
 def tensors(problem):
@@ -35,13 +34,13 @@ def test_fewer_observations_are_the_first_ones(name):
     few, many = toy(name, n_max=8), toy(name, n_max=32)
     torch.testing.assert_close(few.x, many.x[:, :8], rtol=1e-14, atol=1e-14)
     assert torch.equal(few.theta, many.theta)
-    assert torch.equal(posterior_problem(many, 8, 0.0, torch.float64).x, many.x[:, :8])
+    assert torch.equal(posterior_problem(many, 8, 0.0).x, many.x[:, :8])
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_noise_levels_share_everything_but_the_noise(name):
     problem = toy(name)
-    low, high = (posterior_problem(problem, 4, eps, torch.float64) for eps in (0.0, 0.1))
+    low, high = (posterior_problem(problem, 4, eps) for eps in (0.0, 0.1))
     assert torch.equal(low.x, high.x)
     for one, other in zip(
         vars(low.score.perturbation).values(), vars(high.score.perturbation).values(), strict=True
@@ -83,7 +82,7 @@ def test_mixture_simulator():
     problem = toy("mixture", seeds=1, n_max=20_000)
     residual = (problem.x[0] - problem.theta[0]).numpy()
     spread, scales = np.linspace(0.6, 1.4, 3), np.array([2.25, 1 / 9])
-    assert mixture_components(3, SETTINGS["mixture"]) == pytest.approx(scales[:, None] * spread)
+    assert mixture_components(3, MODEL) == pytest.approx(scales[:, None] * spread)
     moments = {2: scales.mean() * spread, 4: 3 * (scales**2).mean() * spread**2}
     eighth = 105 * (scales**4).mean() * spread**4
     error = {2: np.sqrt((moments[4] - moments[2] ** 2) / 20_000), 4: np.sqrt(eighth / 20_000)}
@@ -130,3 +129,14 @@ def test_scores_belong_to_the_simulators():
 def test_an_unknown_problem_is_named():
     with pytest.raises(ValueError, match="gaussian-wide, gaussian-standard, mixture"):
         toy("gausian")
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_toy_is_a_simulator_like_the_others(name):
+    problem, theta = toy(name), np.zeros((20_000, 3))
+    x = problem.simulate(theta, np.random.default_rng(0))
+    assert (problem.dim_theta, problem.dim_x, len(problem.parameter_names)) == (3, 3, 3)
+    own = (problem.x[0] - problem.theta[0]).numpy()
+    # The same noise as in its datasets: 32 rows of them against many, seven standard errors of the mean square.
+    ratio = (own**2).mean() / (x**2).mean()
+    assert abs(np.log(ratio)) < 7 * np.sqrt(2 / 32)

@@ -9,7 +9,8 @@
             self.require("samples", self.samples >= 1, "at least 1")
 
 `Draws(50, (1, 8)).as_params()` is what a rule passes, `Draws.from_params(job.settings)` what its script reads. Fields
-are numbers, strings, other settings, and tuples, dictionaries or `| None` of these.
+are numbers, strings, other settings (or dataclasses with `to_json` and `from_json`), and tuples, dictionaries or
+`| None` of these.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def _plain(value: Any) -> Any:
         return value.as_params()
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value.to_json() if hasattr(value, "to_json") else value
 
 
 def _typed(value: Any, kind: Any, name: str) -> Any:
@@ -84,6 +87,8 @@ def _typed(value: Any, kind: Any, name: str) -> Any:
         return {key: _typed(each, arguments[1], f"{name}.{key}") for key, each in value.items()}
     elif isinstance(kind, type) and issubclass(kind, Settings) and isinstance(value, (Mapping, kind)):
         return value if isinstance(value, kind) else kind.from_params(value)
+    elif hasattr(kind, "from_json") and isinstance(value, Mapping):
+        return kind.from_json(value)
     elif kind is Any or _is_a(value, kind):
         return value
     expected = getattr(kind, "__name__", str(kind)) if origin is None else str(kind)

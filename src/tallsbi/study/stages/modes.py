@@ -7,7 +7,7 @@ deviation are one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from scipy.optimize import minimize
 
 from tallsbi.random import torch_generator
 from tallsbi.study.columns.run import THEORY
-from tallsbi.study.stages.data import observations
+from tallsbi.study.settings.theory import TheorySettings
+from tallsbi.study.stages.simulate import observations
 from tallsbi.study.tasks import load
 from tallsbi.study.tasks.base import Task, use_float64
 
@@ -26,15 +27,15 @@ NEGLIGIBLE = 10.0
 CLOSE = 0.05
 
 
-def table(tasks: list[str], sets: int, n: int, settings: Mapping[str, Any]) -> pd.DataFrame:
+def table(settings: TheorySettings) -> pd.DataFrame:
     """A row per task and parameter set: the number of modes given n observations."""
-    rows = []
-    for name in tasks:
+    rows, n = [], settings.n
+    for name in settings.tasks:
         task = load(name)
-        x = observations(name, sets, n, settings["seed"])["x"].values
-        starts = task.prior.sample(STARTS, torch_generator(settings["seed"], "modes", name))
+        x = observations(task, settings.sets, n, settings.seed)["x"].values
+        starts = task.prior.sample(STARTS, torch_generator(settings.seed, "modes", name))
         density = log_posterior(task)
-        for index in range(sets):
+        for index in range(settings.sets):
             maxima = modes(task, density, x[index], starts.double().numpy())
             rows.append(("modes", name, "", task.dim_theta, n, 0, index, float(len(maxima))))
     return THEORY.frame(rows)

@@ -1,43 +1,39 @@
-"""Partial factorisation of the benchmark's posteriors (appendix): samples from blocks of observations."""
+"""Partial factorisation of the benchmark's posteriors (appendix): draws from groups of observations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import torch
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tallsbi.random import integer_seed
 from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network_file import SavedNetwork
-from tallsbi.study.stages.sampling import sample_task
+from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.stages.draws import Datasets
+from tallsbi.study.stages.sample import sample
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def sample_sets(
+def sample_groups(
+    settings: SampleSettings,
     method: str,
     saved: SavedNetwork,
     encoding: GroupEncoding,
     observations: xr.Dataset,
-    n: int,
-    n_train: int,
-    settings: Mapping[str, Any],
 ) -> xr.Dataset:
-    """Draws of one method as those of `sample_task`, for one n; the blocks are its observations."""
+    """Draws of one method as those of `sample`, for the only n of the settings, with groups as observations."""
     import xarray as xr
 
-    x = torch.from_numpy(observations["x"].values)
-    if x.shape[1] < n:
-        raise ValueError(f"n = {n}: there are {x.shape[1]} observations per set; raise sbibm.observations.")
-    rows = encoding.blocks(x[:, :n]).numpy()
-    blocks = xr.Dataset(
-        {"x": (("set", "observation", "feature"), rows)}, coords={"set": observations["set"].values}
+    (n,) = settings.n_obs
+    rows = encoding.blocks(Datasets.of(observations).block(slice(None), n))
+    groups = xr.Dataset(
+        {"x": (("set", "observation", "feature"), rows.numpy())}, coords={"set": observations["set"].values}
     )
-    # A seed of its own: k blocks must not share their noise with k plain observations.
-    seed = integer_seed(settings["seed"], "sets", encoding.kind, encoding.n_max)
-    run = sample_task(saved.task, method, saved, blocks, [rows.shape[1]], n_train, {**settings, "seed": seed})
+    # A seed of its own: k groups must not share their noise with k plain observations.
+    seed = integer_seed(settings.seed, "sets", encoding.kind, encoding.n_max)
+    run = sample(replace(settings, seed=seed, n_obs=(rows.shape[1],)), method, saved, groups)
     return run.assign_coords(n=[n]).assign_attrs(
         n_max=encoding.n_max, encoder=encoding.kind, blocks=rows.shape[1]
     )

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import torch
 
-from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Problem
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.random import numpy_generator, torch_generator
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import TOY
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
-from tallsbi.study.tasks.toy import equicorrelation
+from tallsbi.study.columns.toy import PEDAGOGICAL
+from tallsbi.study.settings.toy import PedagogicalSettings
+from tallsbi.study.tasks.toy import equicorrelation, gaussian_noise
 
 
-def illustrate(settings: Mapping[str, Any]) -> pd.DataFrame:
+def illustrate(settings: PedagogicalSettings) -> pd.DataFrame:
     """Draws of the analytic posterior and of GAUSS for every n, one row per draw."""
-    seed, toy = settings["seed"], settings["toy"]
-    theta = np.array(toy["pedagogical"]["theta"], dtype=float)
-    n_obs, samples = toy["pedagogical"]["n_obs"], toy["pedagogical"]["samples"]
-    noise_cov = equicorrelation(2, toy["correlation"])
+    seed, samples = settings.seed, settings.samples
+    covariance = equicorrelation(2, settings.correlation)
     rng = numpy_generator(seed, "pedagogical", "x")
-    x = theta + rng.standard_normal((max(n_obs), 2)) @ np.linalg.cholesky(noise_cov).T
+    x = np.array(settings.theta, dtype=float) + gaussian_noise(max(settings.n_obs), covariance, rng)
     prior, x, noise_cov = (
         Gaussian.standard(2, torch.float64),
         torch.from_numpy(x)[None],
-        torch.from_numpy(noise_cov),
+        torch.from_numpy(covariance),
     )
-    gauss = configured("GAUSS", settings["method"], settings)
+    gauss = settings.methods.algorithm("GAUSS")
     frames = []
-    for n in n_obs:
+    for n in settings.n_obs:
         mean, cov = tall_posterior(prior, noise_cov, x[:, :n])
         z = torch.from_numpy(
             numpy_generator(seed, "pedagogical", "analytic", n).standard_normal((samples, 2))
@@ -51,4 +47,4 @@ def illustrate(settings: Mapping[str, Any]) -> pd.DataFrame:
             frame.insert(0, "source", source)
             frame.insert(0, "n", n)
             frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    return PEDAGOGICAL.check(pd.concat(frames, ignore_index=True))

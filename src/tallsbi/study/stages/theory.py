@@ -8,9 +8,8 @@ as they happen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.algorithms import configured
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss
 from tallsbi.compose.base import TallScore
@@ -34,6 +32,8 @@ from tallsbi.schedule import TOY
 from tallsbi.scores.base import BoundScore, Score
 from tallsbi.scores.gaussian import GaussianScore, tall_posterior
 from tallsbi.study.columns.run import THEORY
+from tallsbi.study.settings.theory import TheorySettings
+from tallsbi.study.settings.toy import ToyCell
 from tallsbi.study.tasks.toy import make_toy
 
 TIMES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
@@ -43,11 +43,11 @@ COUNTED_STEPS = 12
 SEEDS = 5
 
 
-def table(settings: Mapping[str, Any]) -> pd.DataFrame:
+def table(settings: TheorySettings) -> pd.DataFrame:
     """All rows."""
     rows = [
-        *_score_errors(settings["seed"]),
-        *_law_errors(settings["seed"]),
+        *_score_errors(settings.seed),
+        *_law_errors(settings.seed),
         *_covariance_biases(settings),
         *_counts(settings),
     ]
@@ -169,11 +169,11 @@ def _law_errors(seed: int) -> Iterator[tuple]:
                 yield from (("law_error", case, name, m, 10, steps, i, v) for i, v in enumerate(errors))
 
 
-def _covariance_biases(settings: Mapping[str, Any]) -> Iterator[tuple]:
+def _covariance_biases(settings: TheorySettings) -> Iterator[tuple]:
     """Error that few steps leave in the covariance GAUSS estimates, over that of estimating it from 1000 draws."""
-    m, eta = 10, settings["methods"].get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
+    m, eta = 10, settings.methods.options.get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
     for case in ("gaussian-wide", "gaussian-standard"):
-        toy = make_toy(case, m, SEEDS, 1, settings["toy"], settings["seed"])
+        toy = make_toy(ToyCell(settings.model, case, m, SEEDS), 1, settings.seed)
         score = toy.score(torch.float64)
         true = score.posterior_cov.expand(SEEDS, m, m)
         # Of 1000 Gaussian draws: E |C - V|^2 = (tr(V)^2 + tr(V^2)) / 999.
@@ -216,15 +216,14 @@ class _CountingBound(BoundScore):
         return scores, jacobian
 
 
-def _counts(settings: Mapping[str, Any]) -> Iterator[tuple]:
+def _counts(settings: TheorySettings) -> Iterator[tuple]:
     """Per time step, sample and observation: evaluations of the score, and entries of its Jacobian over m^2."""
     m, n, samples = 3, 4, 6
-    problem, _, _ = gaussian_problem(
-        "anisotropic", m, n, numpy_generator(settings["seed"], "theory", "counts")
-    )
-    for method, chosen in settings["methods"].items():
+    rng = numpy_generator(settings.seed, "theory", "counts")
+    problem, _, _ = gaussian_problem("anisotropic", m, n, rng)
+    for method, chosen in settings.methods.options.items():
         few = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in chosen else {})}
-        algorithm = configured(method, {**chosen, **few}, settings)
+        algorithm = settings.methods.algorithm(method, **few)
         counts: Counter[tuple[str, int]] = Counter()
         counted = Problem(_CountingScore(problem.score, counts), problem.prior, problem.x)
         algorithm.sample(counted, samples, Noise([torch.Generator().manual_seed(0)], torch.float64))

@@ -1,4 +1,4 @@
-"""The nine benchmark tasks of section 4.2 and its appendices, one file each.
+"""The problems of the paper: nine benchmark tasks (section 4.2), one file each, the toys and JRNMM.
 
 The task `name` lives in `tallsbi/study/tasks/<name>.py` and is the object called `TASK` there. Nothing else has to
 know of it, and nothing is imported before it is asked for, so that a change to one task reruns the jobs of
@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tallsbi.study.tasks.base import Task
+    from tallsbi.study.settings.problem import ProblemSettings
+    from tallsbi.study.tasks.base import Task, TrainingProblem
+
+JRNMM = {"3d": 3, "4d": 4}
+"""The settings of the neuroscience problem, and their numbers of parameters."""
 
 
 def names() -> list[str]:
@@ -27,7 +31,9 @@ def names() -> list[str]:
 
 
 def module_of(name: str) -> str:
-    """Dotted name of the module that holds the task, for code fingerprints."""
+    """Dotted name of the module that holds the problem, for code fingerprints."""
+    if name in JRNMM:
+        return f"{__name__}.jrnmm.problem"
     available = names()
     if name not in available:
         close = difflib.get_close_matches(name.lower(), available, n=1)
@@ -54,3 +60,11 @@ def _source(name: str) -> str:
 def load(name: str) -> Task:
     """The task of that name."""
     return importlib.import_module(module_of(name)).TASK
+
+
+def simulator(settings: ProblemSettings) -> TrainingProblem:
+    """The problem with what the configuration decides about it."""
+    if settings.name in JRNMM:
+        problem = importlib.import_module(module_of(settings.name))
+        return problem.JansenRit(settings.name, JRNMM[settings.name], settings.bounds, settings.theta)
+    return load(settings.name)

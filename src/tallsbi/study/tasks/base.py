@@ -1,12 +1,12 @@
-"""What a benchmark task offers (section 4.2 of the paper): prior, simulator, exact likelihood, parameter sets.
+"""The problems of the paper as simulators, and what a benchmark task (section 4.2) offers beyond that.
 
 theta has m = dim_theta coordinates, one observation x has d = dim_x, and n observations of the same theta
 are independent. Simulators are numpy in float64; likelihoods are JAX functions in float64, to be
 differentiated, compiled and vectorised by whoever samples from the posterior.
 
-The parameters of the study are those of the paper: one stream of torch with seed 42 gives 50,000 draws of
-the prior to train on and then the 25 sets theta* to infer. The noise of the observations is independent
-between the sets and between the observations.
+A problem decides its parameters and random streams. Those of a benchmark task are the paper's: one stream of torch
+with seed 42 gives 50,000 draws of the prior to train on and then the 25 sets theta* to infer. The noise of the
+observations is independent between the sets and between the observations.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,33 +23,23 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.priors.base import Prior
+from tallsbi.random import Name, numpy_generator, torch_generator
 
 TRAINING_DRAWS = 50_000
 PARAMETER_SETS = 25
 _PAPER_SEED = 42
 
 
-class Task(ABC):
-    """A simulator with a prior. A concrete task sets the attributes and fills in the abstract methods."""
+class Simulator(ABC):
+    """A problem: a prior and a simulator."""
 
     name: str
-    """As in configuration files: the name of the module."""
-    label: str
-    """As in figures."""
+    """As in paths and configuration files."""
     dim_theta: int
     dim_x: int
     parameter_names: tuple[str, ...]
-
-    log_x: bool = False
-    """True where a network sees log x instead of x."""
-
-    normals_before_theta_star: int = 0
-    """How many normal numbers the paper's stream held between the training parameters and theta*."""
-
-    @cached_property
-    @abstractmethod
-    def prior(self) -> Prior:
-        """The prior, in float32; where theta is positive, its latent space is that of log theta."""
+    prior: Prior
+    """Its latent space is where the diffusion runs (log theta where theta is positive)."""
 
     @abstractmethod
     def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
@@ -57,6 +47,61 @@ class Task(ABC):
 
         The first rows do not depend on how many rows follow: a smaller training set is a prefix of a larger.
         """
+
+
+class TrainingProblem(Simulator):
+    """A simulator that networks are trained for, with its parameters and the random streams of the study."""
+
+    log_x: bool = False
+    """True where a network sees log x instead of x."""
+
+    @cached_property
+    @abstractmethod
+    def prior(self) -> Prior:
+        """In float32."""
+
+    @property
+    @abstractmethod
+    def stream(self) -> tuple[Name, ...]:
+        """The beginning of the names of all its random streams."""
+
+    @abstractmethod
+    def training_stream(self, n_train: int) -> tuple[Name, ...]:
+        """The same for a training on n_train simulations."""
+
+    @abstractmethod
+    def training_parameters(self, count: int, seed: int) -> Float[np.ndarray, "count m"]:
+        """Parameters to train on, in float32: fewer are the beginning of more."""
+
+    @abstractmethod
+    def true_parameters(self, sets: int) -> Float[np.ndarray, "sets m"]:
+        """Parameters to infer, in float32."""
+
+    def prior_draws(self, count: int, seed: int, purpose: str) -> Float[np.ndarray, "count m"]:
+        """Draws of the prior, in float32, from the stream that `purpose` names: fewer are the beginning of more."""
+        return self.prior.sample(count, torch_generator(seed, *self.stream, purpose, "theta")).numpy()
+
+    @abstractmethod
+    def simulations(
+        self, theta: Float[np.ndarray, "N m"], seed: int, *purpose: Name, threads: int = 1
+    ) -> Float[np.ndarray, "N d"]:
+        """`simulate` with the random numbers that `purpose` names."""
+
+    @abstractmethod
+    def observations(
+        self, theta: Float[np.ndarray, "B m"], n: int, seed: int, purpose: str, *, threads: int = 1
+    ) -> Float[np.ndarray, "B n d"]:
+        """n observations of each row of theta, all with noise of their own."""
+
+
+class Task(TrainingProblem):
+    """A problem with a likelihood. A concrete task sets the attributes and fills in the abstract methods."""
+
+    label: str
+    """As in figures."""
+
+    normals_before_theta_star: int = 0
+    """How many normal numbers the paper's stream held between the training parameters and theta*."""
 
     @abstractmethod
     def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
@@ -75,6 +120,30 @@ class Task(ABC):
     def parameter_labels(self) -> tuple[str, ...]:
         """The parameters' names as mathtext, for figures."""
         return tuple("$\\" + re.sub(r"_(\d+)$", r"_{\1}", name) + "$" for name in self.parameter_names)
+
+    @property
+    def stream(self) -> tuple[Name, ...]:
+        return "sbibm", self.name
+
+    def training_stream(self, n_train: int) -> tuple[Name, ...]:
+        return *self.stream, n_train
+
+    def training_parameters(self, count: int, seed: int) -> Float[np.ndarray, "count m"]:
+        return self.theta_train(count)
+
+    def true_parameters(self, sets: int) -> Float[np.ndarray, "sets m"]:
+        return self.theta_star(sets)
+
+    def simulations(
+        self, theta: Float[np.ndarray, "N m"], seed: int, *purpose: Name, threads: int = 1
+    ) -> Float[np.ndarray, "N d"]:
+        return self.simulate(theta.astype(np.float64), numpy_generator(seed, *self.stream, *purpose))
+
+    def observations(
+        self, theta: Float[np.ndarray, "B m"], n: int, seed: int, purpose: str, *, threads: int = 1
+    ) -> Float[np.ndarray, "B n d"]:
+        streams = partial(numpy_generator, seed, *self.stream, purpose)
+        return self.observe(theta.astype(np.float64), n, streams)
 
     def theta_train(self, count: int = TRAINING_DRAWS) -> Float[np.ndarray, "count m"]:
         """The first `count` training parameters: a smaller set is a prefix of a larger one."""

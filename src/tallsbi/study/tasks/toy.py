@@ -11,9 +11,8 @@ only, so they are the same at every noise level, and the first n observations ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -27,12 +26,14 @@ from tallsbi.scores.base import Score
 from tallsbi.scores.gaussian import GaussianScore
 from tallsbi.scores.mixture import MixtureScore
 from tallsbi.scores.perturbed import Perturbation
+from tallsbi.study.settings.toy import ToyCell, ToyModel
+from tallsbi.study.tasks.base import Simulator
 
 PROBLEMS = ("gaussian-wide", "gaussian-standard", "mixture")
 
 
-@dataclass(frozen=True)
-class Toy:
+@dataclass(frozen=True, eq=False)
+class Toy(Simulator):
     """B datasets of one toy problem, in float64: the truth, the data, and the exact model behind them."""
 
     name: str
@@ -43,6 +44,23 @@ class Toy:
     noise_components: Float[Tensor, "2 m"] | None
     perturbation: Perturbation
 
+    @property
+    def dim_theta(self) -> int:
+        return self.theta.shape[1]
+
+    @property
+    def dim_x(self) -> int:
+        return self.x.shape[2]
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        return tuple(f"theta_{i}" for i in range(1, self.dim_theta + 1))
+
+    def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
+        if self.noise_components is not None:
+            return theta + mixture_noise(len(theta), self.noise_components.numpy(), rng, rng)
+        return theta + gaussian_noise(len(theta), self.noise_cov.numpy(), rng)
+
     def score(self, dtype: torch.dtype, device: str = "cpu") -> Score:
         """The exact score of the single-observation posteriors."""
         if self.noise_components is not None:
@@ -52,33 +70,31 @@ class Toy:
         return GaussianScore(prior, self.noise_cov.to(dtype=dtype, device=device), TOY)
 
 
-def make_toy(name: str, dim: int, seeds: int, n_max: int, settings: dict[str, Any], seed: int) -> Toy:
-    """The datasets of `seeds` seeds, each with its own random streams; `settings` is the toy section."""
-    streams = [lambda what, i=i: numpy_generator(seed, "toy", name, dim, i, what) for i in range(seeds)]
+def make_toy(cell: ToyCell, n_max: int, seed: int) -> Toy:
+    """The datasets of a cell, n_max observations each; every one of its seeds has random streams of its own."""
+    name, dim, seeds, model = cell.problem, cell.m, cell.seeds, cell.model
+    streams = [partial(numpy_generator, seed, "toy", name, dim, i) for i in range(seeds)]
     if name == "mixture" or name == "gaussian-standard":
         mean, std = np.zeros((seeds, dim)), np.ones((seeds, dim))
     elif name == "gaussian-wide":
-        width, (low, high) = settings["wide_prior"]["mean"], settings["wide_prior"]["std"]
+        low, high = model.wide_std
         draws = [stream("prior").random((2, dim)) for stream in streams]
-        mean = np.stack([width * (2 * u[0] - 1) for u in draws])
+        mean = np.stack([model.wide_mean * (2 * u[0] - 1) for u in draws])
         std = np.stack([low + (high - low) * u[1] for u in draws])
     else:
         raise ValueError(f"Unknown toy problem {name!r}; available: {', '.join(PROBLEMS)}.")
     theta = mean + std * np.stack([stream("theta").standard_normal(dim) for stream in streams])
-    if name == "mixture":
-        components = mixture_components(dim, settings["mixture"])
-        noise_cov = None
-        residual = np.stack([_mixture_noise(stream, n_max, components) for stream in streams])
+    components = mixture_components(dim, model) if name == "mixture" else None
+    noise_cov = equicorrelation(dim, model.correlation) if name != "mixture" else None
+    if components is None:
+        noise = [gaussian_noise(n_max, noise_cov, stream("x")) for stream in streams]
     else:
-        components = None
-        noise_cov = equicorrelation(dim, settings["correlation"])
-        factor = np.linalg.cholesky(noise_cov)
-        residual = np.stack([stream("x").standard_normal((n_max, dim)) @ factor.T for stream in streams])
+        noise = [mixture_noise(n_max, components, stream("component"), stream("x")) for stream in streams]
     nets = [torch_generator(seed, "toy", name, dim, i, "network") for i in range(seeds)]
     return Toy(
         name=name,
         theta=torch.from_numpy(theta),
-        x=torch.from_numpy(theta[:, None] + residual),
+        x=torch.from_numpy(theta[:, None] + np.stack(noise)),
         prior=Gaussian(torch.from_numpy(mean), torch.diag_embed(torch.from_numpy(std**2))),
         noise_cov=None if noise_cov is None else torch.from_numpy(noise_cov),
         noise_components=None if components is None else torch.from_numpy(components),
@@ -91,15 +107,18 @@ def equicorrelation(dim: int, correlation: float) -> np.ndarray:
     return (1 - correlation) * np.eye(dim) + correlation
 
 
-def mixture_components(dim: int, settings: dict[str, Any]) -> np.ndarray:
+def mixture_components(dim: int, model: ToyModel) -> np.ndarray:
     """Diagonal variances of the two components, [2, m]."""
-    spread = np.linspace(*settings["spread"], dim)
-    return np.array(settings["scales"])[:, None] * spread
+    return np.array(model.scales)[:, None] * np.linspace(*model.spread, dim)
 
 
-def _mixture_noise(
-    stream: Callable[[str], np.random.Generator], n: int, components: np.ndarray
+def gaussian_noise(n: int, cov: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal((n, len(cov))) @ np.linalg.cholesky(cov).T
+
+
+def mixture_noise(
+    n: int, components: np.ndarray, chooser: np.random.Generator, rng: np.random.Generator
 ) -> np.ndarray:
-    second = stream("component").random(n) < 0.5
-    std = np.sqrt(components)[second.astype(int)]
-    return std * stream("x").standard_normal(std.shape)
+    """`chooser` chooses the components."""
+    std = np.sqrt(components)[(chooser.random(n) < 0.5).astype(int)]
+    return std * rng.standard_normal(std.shape)

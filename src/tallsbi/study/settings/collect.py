@@ -1,0 +1,27 @@
+"""Settings of the tables over all problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.study.settings.base import Settings
+from tallsbi.study.settings.train import Candidate
+
+
+@dataclass(frozen=True)
+class Training(Settings):
+    """One of the trainings whose loss curves are shown."""
+
+    task: str
+    n_train: int
+    candidate: Candidate
+
+
+@dataclass(frozen=True)
+class CollectSettings(Settings):
+    """`collector`: which table. Loss curves need `trainings`, partial factorisation `methods` and `n`."""
+
+    collector: str
+    trainings: tuple[Training, ...] = ()
+    methods: tuple[str, ...] = ()
+    n: int | None = None

@@ -1,0 +1,37 @@
+"""Settings of distances and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.study.settings.base import Settings
+
+
+@dataclass(frozen=True)
+class MeasureSettings(Settings):
+    """Distances to the references at `n_obs` of the samples of `runs`, each in as many files as the others."""
+
+    seed: int
+    projections: int
+    c2st_backend: str
+    n_train: int
+    n_obs: tuple[int, ...]
+    runs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CalibrationTestSettings(Settings):
+    """l-C2ST with `classifiers` seeds and `permutations` of the null, for n observations."""
+
+    n: int
+    classifiers: int
+    permutations: int
+    normalise: bool
+
+
+@dataclass(frozen=True)
+class DiracSettings(Settings):
+    """The true parameter, and the bounds of the prior, by parameter."""
+
+    theta: dict[str, float]
+    bounds: dict[str, tuple[float, float]]

@@ -1,0 +1,23 @@
+"""Which simulator, and what the configuration decides about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.study.settings.base import Settings
+
+
+@dataclass(frozen=True)
+class ProblemSettings(Settings):
+    """`name`: as in paths. `bounds` of the prior and the true `theta`, by parameter, where they are configured.
+
+    A stage gets only what it depends on: None is what it must not ask for.
+    """
+
+    name: str
+    bounds: dict[str, tuple[float, float]] | None = None
+    theta: dict[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        ordered = all(low < high for low, high in (self.bounds or {}).values())
+        self.require("bounds", ordered, "pairs with the lower bound first")

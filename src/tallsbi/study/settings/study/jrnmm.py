@@ -1,0 +1,130 @@
+"""The neuroscience problem (section 4.3) in three and in four dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallsbi.study.settings.batch import share
+from tallsbi.study.settings.measure import CalibrationTestSettings, DiracSettings
+from tallsbi.study.settings.problem import ProblemSettings
+from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
+from tallsbi.study.settings.study.part import TrainedPart, both
+from tallsbi.study.settings.train import Candidate
+
+EMBEDDING = (64, 64, 64, 32)
+SINGLE_DRAWS = 1000  # of each single observation: as many as a density estimate can show
+
+
+class JrnmmPart(TrainedPart):
+    name = "jrnmm"
+
+    @property
+    def problems(self) -> list[str]:
+        return ["3d", "4d"]
+
+    @property
+    def shown_problems(self) -> list[str]:
+        return self.problems
+
+    @property
+    def n_train(self) -> list[int]:
+        return [self.section["simulations"]]
+
+    @property
+    def n_obs(self) -> list[int]:
+        return self.section["n_obs"]
+
+    @property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """Of the uniform prior, by parameter."""
+        bounds = {**self.section["bounds"], "sigma": self.fidelity["jrnmm_sigma"]}
+        return {name: (low, high) for name, (low, high) in bounds.items()}
+
+    @property
+    def calibration(self) -> dict[str, Any]:
+        return self.section["lc2st"]
+
+    @property
+    def pair_batches(self) -> int:
+        """Into how many jobs the calibration pairs are split."""
+        return min(self.calibration["batches"], self.calibration["calibration"])
+
+    @property
+    def n_obs_batches(self) -> int:
+        """Into how many jobs the numbers of observations are split."""
+        return min(self.section["batches"], len(self.n_obs))
+
+    def problem(self, name: str, *, prior: bool = False, truth: bool = False) -> ProblemSettings:
+        return ProblemSettings(
+            name, bounds=self.bounds if prior else None, theta=dict(self.section["theta"]) if truth else None
+        )
+
+    def published(self, problem: str) -> Candidate:
+        training = self.section["training"]
+        return Candidate(training["learning_rate"], training["batch_size"])
+
+    def candidates(self, problem: str) -> tuple[Candidate, ...]:
+        training = self.section["training"]
+        return tuple(Candidate(rate, training["batch_size"]) for rate in training["learning_rates"])
+
+    def architecture(self) -> dict[str, Any]:
+        embedding = EMBEDDING if self.fidelity["jrnmm_embedding"] else ()
+        return {
+            "hidden": tuple(self.fidelity["jrnmm_hidden"]),
+            "frequencies": self.fidelity["jrnmm_frequencies"],
+            "theta_embedding": embedding,
+            "x_embedding": embedding,
+        }
+
+    def simulate(self, problem: str, kind: str) -> SimulateSettings:
+        """The training set; the only `kind` is `simulations`."""
+        return SimulateSettings(
+            self.config["seed"], self.problem(problem, prior=True), self.section["simulations"]
+        )
+
+    def observe(self, problem: str, kind: str) -> ObserveSettings:
+        """`observations` of the true parameter, or `calibration` pairs with as many as the largest n."""
+        seed = self.config["seed"]
+        if kind == "calibration":
+            sizes = self.calibration["calibration"], max(self.n_obs)
+            return ObserveSettings(seed, self.problem(problem, prior=True), *sizes, calibration=True)
+        return ObserveSettings(seed, self.problem(problem, truth=True), 1, self.section["observations"])
+
+    def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
+        """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for each observation."""
+        options, most = self.options, self.section["max_steps"]
+        if variant == "calibration":
+            # As many samples for the covariances of GAUSS as elsewhere would dominate the whole study.
+            few = options(algorithm, most, cov_samples=self.calibration["cov_samples"])
+            names, sizes = both(algorithm), (self.n_obs, 1)
+            return self.sampling(
+                problem, n_train, "calibration", names, {algorithm: few}, *sizes, batch=batch
+            )
+        if variant == "single":
+            kind, names, n_obs, samples = (
+                "single",
+                (algorithm,),
+                [1],
+                min(self.section["samples"], SINGLE_DRAWS),
+            )
+        else:
+            kind, names, n_obs, samples = (
+                "tall",
+                both(algorithm),
+                self._batch_of_n(batch),
+                self.section["samples"],
+            )
+        return self.sampling(
+            problem, n_train, kind, names, {algorithm: options(algorithm, most)}, n_obs, samples
+        )
+
+    def _batch_of_n(self, batch: str) -> list[int]:
+        return self.n_obs[share(len(self.n_obs), batch, "n")]
+
+    def test_calibration(self, n: int) -> CalibrationTestSettings:
+        chosen = {key: self.calibration[key] for key in ("classifiers", "permutations", "normalise")}
+        return CalibrationTestSettings(n, **chosen)
+
+    def dirac(self) -> DiracSettings:
+        return DiracSettings(dict(self.section["theta"]), self.bounds)

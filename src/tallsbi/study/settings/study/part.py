@@ -1,0 +1,179 @@
+"""What the parts of the study share: methods, and for those with networks their training and selection."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tallsbi.algorithms import CLIP_SUFFIX
+from tallsbi.study.settings.collect import CollectSettings, Training
+from tallsbi.study.settings.problem import ProblemSettings
+from tallsbi.study.settings.sample import Methods, SampleSettings
+from tallsbi.study.settings.train import Candidate, SelectSettings, TrainSettings
+from tallsbi.training.settings import TrainingSettings
+
+
+def both(method: str) -> tuple[str, str]:
+    """A method and its clipped variant."""
+    return method, method + CLIP_SUFFIX
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One part of the study under the resolved configuration."""
+
+    config: Mapping[str, Any]
+    name = ""
+
+    @property
+    def section(self) -> Mapping[str, Any]:
+        return self.config[self.name]
+
+    @property
+    def fidelity(self) -> Mapping[str, Any]:
+        return self.config["fidelity"]
+
+    @cached_property
+    def methods(self) -> dict[str, dict[str, Any]]:
+        """The settings of each method that takes part."""
+        return self.methods_of(self.name)
+
+    @property
+    def runs(self) -> list[str]:
+        """The methods, plain and clipped."""
+        return [run for method in self.methods for run in both(method)]
+
+    def methods_of(self, part: str) -> dict[str, dict[str, Any]]:
+        """The same of any part, without the key that says so."""
+        return {
+            name: {key: value for key, value in settings.items() if key != "parts"}
+            for name, settings in self.config["methods"].items()
+            if part in settings.get("parts", [part])
+        }
+
+    def with_shared(self, options: Mapping[str, Mapping[str, Any]], switch_over: float) -> Methods:
+        """Methods with what all share; those with more time steps than others are the caller's business."""
+        ddim = self.config["ddim"]
+        return Methods(
+            options={name: dict(each) for name, each in options.items()},
+            eta=dict(ddim["eta"]),
+            eta_default=ddim["eta_default"],
+            clip=self.config["clip"],
+            switch_over=switch_over,
+        )
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where and how precisely jobs compute, and with which random numbers."""
+        return {key: self.config[key] for key in ("seed", "device", "dtype")}
+
+
+class TrainedPart(Part):
+    """A part with networks."""
+
+    @property
+    @abstractmethod
+    def problems(self) -> list[str]: ...
+
+    @property
+    @abstractmethod
+    def n_train(self) -> list[int]:
+        """Sizes of the training sets."""
+
+    @property
+    @abstractmethod
+    def shown_problems(self) -> list[str]:
+        """Those whose loss curves are shown: every candidate is trained for them."""
+
+    @abstractmethod
+    def candidates(self, problem: str) -> tuple[Candidate, ...]:
+        """The networks that are trained on the same data."""
+
+    @abstractmethod
+    def published(self, problem: str) -> Candidate:
+        """Learning rate and batch size of the network that sampled in the published runs."""
+
+    @abstractmethod
+    def architecture(self) -> dict[str, Any]:
+        """The sizes of the network that differ from the defaults."""
+
+    def problem(self, name: str, *, prior: bool = False, truth: bool = False) -> ProblemSettings:
+        """A problem with what the configuration decides about its prior or its true parameter."""
+        return ProblemSettings(name)
+
+    def train(
+        self, problem: str, n_train: int, candidate: Candidate | None = None, **changes: Any
+    ) -> TrainSettings:
+        """The training of a candidate, or of the published choice; `changes` to the settings of the training."""
+        chosen = candidate or self.published(problem)
+        shared = self.config["sbibm"]["training"]
+        training = {
+            "epochs": self.section["epochs"],
+            **{key: shared[key] for key in ("ema_decay", "validation_share", "patience", "min_epochs")},
+            "early_stopping": self.fidelity["early_stopping"],
+            "layer_norm": self.fidelity["layer_norm"],
+            **self.architecture(),
+            **chosen.as_params(),
+            **changes,
+        }
+        return TrainSettings(
+            seed=self.config["seed"],
+            device=self.config["device"],
+            problem=self.problem(problem, prior=True),
+            n_train=n_train,
+            training=TrainingSettings.from_json(training),
+        )
+
+    def select(self, problem: str) -> SelectSettings:
+        return SelectSettings(
+            name=problem,
+            rule="stated" if self.fidelity["early_stopping"] else "published",
+            published=self.published(problem),
+            candidates=self.candidates(problem),
+        )
+
+    @property
+    def shown_trainings(self) -> list[Training]:
+        return [
+            Training(problem, n_train, candidate)
+            for problem in self.shown_problems
+            for n_train in self.n_train
+            for candidate in self.candidates(problem)
+        ]
+
+    def losses(self) -> CollectSettings:
+        return CollectSettings("losses", trainings=tuple(self.shown_trainings))
+
+    def options(self, method: str, most_steps: int, **changes: Any) -> dict[str, Any]:
+        """The settings of a method with at most so many time steps, and `changes` to those it has."""
+        own = self.methods[method]
+        known = {key: value for key, value in changes.items() if key in own}
+        return {**own, "steps": min(own["steps"], most_steps), **known}
+
+    def sampling(
+        self,
+        problem: str,
+        n_train: int,
+        kind: str,
+        names: Sequence[str],
+        options: Mapping[str, Mapping[str, Any]],
+        n_obs: Sequence[int],
+        samples: int,
+        **changes: Any,
+    ) -> SampleSettings:
+        """The settings of a sampling job of any kind."""
+        given = {
+            **self.place,
+            "problem": self.problem(problem, prior=True),
+            "n_train": n_train,
+            "names": tuple(names),
+            "methods": self.with_shared(options, self.fidelity["uniform_switch"]),
+            "kind": kind,
+            "samples": samples,
+            "n_obs": tuple(n_obs),
+            "bounds_factor": self.fidelity["uniform_bounds_factor"],
+        }
+        return SampleSettings(**{**given, **changes})

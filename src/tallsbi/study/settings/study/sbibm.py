@@ -1,0 +1,247 @@
+"""The benchmark tasks (section 4.2), with guidance, partial factorisation and what goes beyond the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallsbi.study.settings.chains import ChainSettings
+from tallsbi.study.settings.collect import CollectSettings
+from tallsbi.study.settings.measure import MeasureSettings
+from tallsbi.study.settings.reference import ReferenceSettings
+from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
+from tallsbi.study.settings.study.part import TrainedPart, both
+from tallsbi.study.settings.time import ManySettings, TimeSettings
+from tallsbi.study.settings.train import Candidate, TrainGroupsSettings
+
+VARIANTS = ("samples", "other_bounds", "guidance", "partial")
+"""The folders of samples of one network size: the paper's, with other bounds, and of the two appendices."""
+
+
+class SbibmPart(TrainedPart):
+    name = "sbibm"
+
+    @property
+    def main_tasks(self) -> list[str]:
+        """The tasks of the main text."""
+        return self.section["tasks"]
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self.main_tasks, *self.section["extra_tasks"]]
+
+    @property
+    def shown_problems(self) -> list[str]:
+        return self.main_tasks
+
+    @property
+    def n_train(self) -> list[int]:
+        return self.section["n_train"]
+
+    @property
+    def most_simulations(self) -> int:
+        return max(self.n_train)
+
+    @property
+    def n_obs(self) -> list[int]:
+        return self.section["n_obs"]
+
+    @property
+    def shown_n_obs(self) -> list[int]:
+        """The n of tables and pair plots that this run has; at small scales all of them."""
+        listed = [n for n in self.section["table_n_obs"] if n in self.n_obs]
+        return listed if len(listed) > 1 else self.n_obs
+
+    @property
+    def batches(self) -> int:
+        """Into how many jobs the parameter sets are split."""
+        return min(self.section["batches"], self.section["sets"])
+
+    def known(self, tasks: list[str]) -> list[str]:
+        """Those of the tasks that the run has."""
+        return [task for task in tasks if task in self.problems]
+
+    # Data
+
+    def simulate(self, problem: str, kind: str) -> SimulateSettings:
+        """`simulations` for the ordinary networks, or `groups` of observations for partial factorisation."""
+        seed, named = self.config["seed"], self.problem(problem)
+        if kind == "groups":
+            return SimulateSettings(seed, named, self.most_simulations, self.largest_group)
+        return SimulateSettings(seed, named, self.section["simulations"])
+
+    def observe(self, problem: str, kind: str) -> ObserveSettings:
+        """Observations of the parameter sets; the only `kind` is `observations`."""
+        sizes = self.section["sets"], self.section["observations"]
+        return ObserveSettings(self.config["seed"], self.problem(problem), *sizes)
+
+    def reference(self, problem: str) -> ReferenceSettings:
+        sizes = self.section["samples"], tuple(self.n_obs)
+        return ReferenceSettings(self.config["seed"], self.problem(problem), *sizes, self.chains)
+
+    @property
+    def chains(self) -> ChainSettings:
+        """Those behind references without an exact method."""
+        return ChainSettings(**self.section["reference"])
+
+    # Training
+
+    def published(self, problem: str) -> Candidate:
+        training = self.section["training"]
+        choice = training["exceptions"].get(problem, training)
+        return Candidate(choice["learning_rate"], choice["batch_size"])
+
+    def candidates(self, problem: str) -> tuple[Candidate, ...]:
+        """The whole grid for the tasks of the main text, the published choice for the others."""
+        training = self.section["training"]
+        if problem not in self.main_tasks:
+            return (self.published(problem),)
+        return tuple(
+            Candidate(rate, size) for size in training["batch_sizes"] for rate in training["learning_rates"]
+        )
+
+    def architecture(self) -> dict[str, Any]:
+        return {}
+
+    # Sampling and distances
+
+    def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
+        """One algorithm, plain and clipped; for `guidance` plain, with the prior that the network has learned."""
+        options = {algorithm: self._options(algorithm, problem)}
+        guidance = variant == "guidance"
+        names = (algorithm,) if guidance else both(algorithm)
+        sizes = self.n_obs, self.section["samples"]
+        settings = self.sampling(
+            problem, n_train, "sets", names, options, *sizes, batch=batch, learned_prior=guidance
+        )
+        if variant != "other_bounds":
+            return settings
+        return self.sampling(
+            problem, n_train, "sets", names, options, *sizes, batch=batch, bounds_factor=self.other_factor
+        )
+
+    def _options(self, algorithm: str, problem: str) -> dict[str, Any]:
+        most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
+        return self.options(algorithm, self.section[most])
+
+    def measure(self, n_train: int, variant: str) -> MeasureSettings:
+        runs = {
+            "samples": self.runs,
+            "other_bounds": self.runs,
+            "guidance": ["GAUSS"],
+            "partial": ["/".join(cell) for cell in self.group_runs],
+        }
+        metrics = self.config["metrics"]
+        return MeasureSettings(
+            seed=self.config["seed"],
+            projections=metrics["projections"],
+            c2st_backend=metrics["c2st_backend"],
+            n_train=n_train,
+            n_obs=(self.group_n,) if variant == "partial" else tuple(self.n_obs),
+            runs=tuple(runs[variant]),
+        )
+
+    @property
+    def other_factor(self) -> float:
+        """The other factor on the bounds of uniform priors: doubled beside true, whichever the run has elsewhere."""
+        return 2.0 if self.fidelity["uniform_bounds_factor"] == 1 else 1.0
+
+    @property
+    def other_bounds_tasks(self) -> list[str]:
+        return self.known(self.section["bounds_tasks"])
+
+    # Guidance and partial factorisation (appendices)
+
+    def train_guidance(self, problem: str, n_train: int) -> Any:
+        return self.train(problem, n_train, drop_context=self.section["guidance"]["drop"])
+
+    @property
+    def group_n(self) -> int:
+        """The number of observations of partial factorisation."""
+        return max(self.n_obs)
+
+    @property
+    def group_methods(self) -> list[str]:
+        return [method for method in self.section["partial"]["methods"] if method in self.methods]
+
+    @property
+    def largest_group(self) -> int:
+        return max(self.section["partial"]["n_max"])
+
+    @property
+    def group_networks(self) -> list[str]:
+        """The folders of the networks on groups; n_max = 1 is the ordinary network."""
+        partial = self.section["partial"]
+        sizes = [n_max for n_max in partial["n_max"] if n_max > 1]
+        return [f"n_max~{n_max}-{encoder}" for n_max in sizes for encoder in partial["encoders"]]
+
+    @property
+    def group_runs(self) -> list[tuple[str, str]]:
+        return [(network, method) for network in self.group_networks for method in self.group_methods]
+
+    def train_groups(self, problem: str, n_train: int, encoder: str, n_max: int) -> TrainGroupsSettings:
+        ordinary = self.train(problem, n_train)
+        return TrainGroupsSettings(**vars(ordinary), encoder=encoder, n_max=n_max)
+
+    def sample_groups(self, problem: str, n_train: int) -> SampleSettings:
+        names = self.group_methods
+        options = {name: self._options(name, problem) for name in names}
+        return self.sampling(
+            problem, n_train, "sets", names, options, [self.group_n], self.section["samples"]
+        )
+
+    def collect_partial(self) -> CollectSettings:
+        return CollectSettings("partial", methods=tuple(self.group_methods), n=self.group_n)
+
+    # Beyond the paper
+
+    def time_steps(self, problem: str) -> TimeSettings:
+        plan = self.section["steps"]
+        return self._time(
+            problem, plan, self.methods_of("beyond"), self.steps_n_obs, grid=tuple(plan["grid"])
+        )
+
+    @property
+    def steps_n_obs(self) -> list[int]:
+        """As far as there are references for them; else the largest n there is."""
+        return [n for n in self.section["steps"]["n_obs"] if n in self.n_obs] or [max(self.n_obs)]
+
+    def time_many(self, problem: str) -> TimeSettings:
+        plan, methods = self.section["many"], self.methods_of("beyond")
+        chosen = {method: methods[method] for method in plan["methods"] if method in methods}
+        return self._time(problem, plan, chosen, plan["n_obs"], max_steps=plan["max_steps"])
+
+    def _time(
+        self,
+        problem: str,
+        plan: Mapping[str, Any],
+        methods: Mapping[str, Mapping[str, Any]],
+        n_obs: list[int],
+        **steps: Any,
+    ) -> TimeSettings:
+        metrics = self.config["metrics"]
+        return TimeSettings(
+            **self.place,
+            problem=self.problem(problem),
+            n_train=self.most_simulations,
+            methods=self.with_shared(methods, self.fidelity["uniform_switch"]),
+            bounds_factor=self.fidelity["uniform_bounds_factor"],
+            sets=plan["sets"],
+            n_obs=tuple(n_obs),
+            samples=plan["samples"],
+            projections=metrics["projections"],
+            self_distances=metrics["self_distances"],
+            **steps,
+        )
+
+    def observe_many(self, problem: str) -> ManySettings:
+        plan = self.section["many"]
+        return ManySettings(
+            seed=self.config["seed"],
+            problem=self.problem(problem),
+            sets=plan["sets"],
+            n_obs=tuple(plan["n_obs"]),
+            samples=plan["samples"],
+            chains=self.chains,
+        )

@@ -1,0 +1,135 @@
+"""The toy problems (section 4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallsbi.algorithms import base_name
+from tallsbi.study.settings.chains import ChainSettings
+from tallsbi.study.settings.sample import Methods
+from tallsbi.study.settings.study.part import Part
+from tallsbi.study.settings.toy import (
+    PedagogicalSettings,
+    ToyCell,
+    ToyMeasureSettings,
+    ToyModel,
+    ToyReferenceSettings,
+    ToySampleSettings,
+    ToyTimeSettings,
+)
+
+NO_SWITCH_OVER = 0.0  # no toy prior is uniform, so there is nothing to switch over
+
+
+class ToyPart(Part):
+    name = "toy"
+
+    @property
+    def gaussian(self) -> str:
+        """The Gaussian problem of tables and times."""
+        return f"gaussian-{self.fidelity['toy_prior']}"
+
+    @property
+    def dims(self) -> dict[str, list[int]]:
+        """The dimensions m of each problem."""
+        gaussian = self.section["dims"]
+        return {
+            "gaussian-wide": gaussian,
+            "gaussian-standard": gaussian,
+            "mixture": [self.section["mixture"]["dim"]],
+        }
+
+    def table_dim(self, problem: str) -> int:
+        """The m of the time-accuracy table of a problem."""
+        return self.dims[problem][0] if problem == "mixture" else self.section["table"]["dim"]
+
+    @property
+    def timed_cells(self) -> list[tuple[str, int]]:
+        """Problem and m of every timing job; the table's cell of the mixture is timed as well."""
+        gaussian = [(self.gaussian, m) for m in self.section["timing"]["dims"]]
+        return [*gaussian, ("mixture", self.table_dim("mixture"))]
+
+    @property
+    def model(self) -> ToyModel:
+        section = self.section
+        return ToyModel(
+            correlation=section["correlation"],
+            wide_mean=section["wide_prior"]["mean"],
+            wide_std=tuple(section["wide_prior"]["std"]),
+            scales=tuple(section["mixture"]["scales"]),
+            spread=tuple(section["mixture"]["spread"]),
+        )
+
+    def cell(self, problem: str, m: int, seeds: int | None = None) -> ToyCell:
+        chosen = self.section["seeds"] if seeds is None else seeds
+        return ToyCell(self.model, problem, m, chosen)
+
+    def reference(self, problem: str, m: int) -> ToyReferenceSettings:
+        section = self.section
+        return ToyReferenceSettings(
+            seed=self.config["seed"],
+            cell=self.cell(problem, m),
+            samples=section["samples"],
+            n_obs=tuple(section["n_obs"]),
+            chains=ChainSettings(**section["mala"]),
+        )
+
+    def shared(self, *methods: str) -> Methods:
+        return self.with_shared({name: self.methods[name] for name in methods}, NO_SWITCH_OVER)
+
+    def is_own_steps(self, method: str, steps: int) -> bool:
+        """Whether T is that of the equal-time setting, at which a method samples every cell of the study."""
+        return steps == self.methods[base_name(method)]["steps"]
+
+    def n_obs_of(self, method: str, steps: int) -> list[int]:
+        """The n of a sampling job: all, or only the table's for the other T."""
+        table = [self.section["table"]["n_obs"]]
+        return self.section["n_obs"] if self.is_own_steps(method, steps) else table
+
+    def sample(self, problem: str, m: int, noise: float, steps: int, method: str) -> ToySampleSettings:
+        return ToySampleSettings(
+            **self.place,
+            cell=self.cell(problem, m),
+            noise=noise,
+            name=method,
+            steps=steps,
+            methods=self.shared(base_name(method)),
+            samples=self.section["samples"],
+            n_obs=tuple(self.n_obs_of(method, steps)),
+        )
+
+    def measure(self, by_steps: bool) -> ToyMeasureSettings:
+        """Distances of one cell of the study, or of the table's cell for all T."""
+        metrics = self.config["metrics"]
+        n_obs = [self.section["table"]["n_obs"]] if by_steps else self.section["n_obs"]
+        return ToyMeasureSettings(
+            seed=self.config["seed"],
+            projections=metrics["projections"],
+            self_distances=metrics["self_distances"],
+            samples=self.section["samples"],
+            n_obs=tuple(n_obs),
+        )
+
+    def time(self, problem: str, m: int) -> ToyTimeSettings:
+        timing = self.section["timing"]
+        return ToyTimeSettings(
+            **self.place,
+            cell=self.cell(problem, m, seeds=1),
+            noise=self.section["table"]["noise"],
+            methods=self.shared(*self.methods),
+            samples=timing["samples"],
+            n_obs=tuple(timing["n_obs"]),
+            steps=tuple(timing["steps"]),
+            repeats=timing["repeats"],
+        )
+
+    def pedagogical(self) -> PedagogicalSettings:
+        plan: dict[str, Any] = self.section["pedagogical"]
+        return PedagogicalSettings(
+            seed=self.config["seed"],
+            correlation=self.section["correlation"],
+            theta=tuple(plan["theta"]),
+            n_obs=tuple(plan["n_obs"]),
+            samples=plan["samples"],
+            methods=self.shared("GAUSS"),
+        )

@@ -1,0 +1,140 @@
+"""How large a job is, in units that its rule chooses: with the rates of the cost model this gives its time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tallsbi.algorithms import base_name
+from tallsbi.study.settings.sample import Methods, SampleSettings
+from tallsbi.study.settings.study.jrnmm import JrnmmPart
+from tallsbi.study.settings.study.sbibm import SbibmPart
+from tallsbi.study.settings.study.toy import ToyPart
+from tallsbi.study.settings.time import TimeSettings
+from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
+from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
+
+STEP_ROWS = 150
+"""Rows that go through a network in the time a step takes beside them."""
+TOY_STEP_ROWS = 2000
+"""The same for an exact score."""
+BATCH_ROWS = 60
+"""Rows that go through a network in the time a batch of a training takes beside them."""
+ENCODED_PLACES = 60
+"""Places of a group that are encoded in the time one row goes through the network."""
+
+
+def network_rows(
+    options: Mapping[str, Any], samples: int, n: int, datasets: int = 1, step: int = STEP_ROWS
+) -> float:
+    """Thousands of rows that go through the network for the samples of n observations, covariances included."""
+    steps, cov_steps = options["steps"] * options.get("inner_steps", 1), options.get("cov_steps", 0)
+    drawn = steps * (datasets * samples * n + step)
+    covariances = cov_steps * (datasets * options.get("cov_samples", 0) * n + step)
+    return (drawn + covariances) / 1000
+
+
+def train(settings: TrainSettings) -> float:
+    """Thousands of rows that go through the network."""
+    training = settings.training
+    return training.epochs * settings.n_train * (1 + BATCH_ROWS / training.batch_size) / 1000
+
+
+def train_groups(settings: TrainGroupsSettings) -> float:
+    places = settings.n_max if settings.encoder == "deep_set" else 0
+    return train(settings) * (1 + places / ENCODED_PLACES)
+
+
+def sample(settings: SampleSettings, datasets: int = 1) -> float:
+    """For so many datasets."""
+    options = [settings.methods.options[base_name(name)] for name in settings.names]
+    return sum(network_rows(one, settings.samples, n, datasets) for one in options for n in settings.n_obs)
+
+
+def sample_of(part: SbibmPart | JrnmmPart, variant: str, settings: SampleSettings) -> float:
+    """The share of a batch."""
+    if settings.kind == "sets":
+        return sample(settings, part.section["sets"]) / part.batches
+    if settings.kind == "calibration":
+        return sample(settings, part.calibration["calibration"]) / part.pair_batches
+    return sample(settings, part.section["observations"] if settings.kind == "single" else 1)
+
+
+def sample_groups(part: SbibmPart, settings: SampleSettings, n_max: int) -> float:
+    groups = -(-part.group_n // n_max)
+    return sample(replace(settings, n_obs=(groups,)), part.section["sets"])
+
+
+def _with_steps(methods: Methods, steps: int) -> list[dict[str, Any]]:
+    return [{**options, "steps": steps} for options in methods.options.values()]
+
+
+def time_steps(settings: TimeSettings) -> float:
+    return settings.sets * sum(
+        network_rows(options, settings.samples, n)
+        for steps in settings.grid or ()
+        for options in _with_steps(settings.methods, steps)
+        for n in settings.n_obs
+    )
+
+
+def time_many(settings: TimeSettings) -> float:
+    return settings.sets * sum(
+        network_rows(
+            {**options, "steps": min(options["steps"], settings.max_steps or 0)}, settings.samples, n
+        )
+        for options in settings.methods.options.values()
+        for n in settings.n_obs
+    )
+
+
+def _toy_rows(m: int, options: Mapping[str, Any], samples: int, n_obs: tuple[int, ...]) -> float:
+    """Evaluations of the score, which costs about m each."""
+    return m * sum(network_rows(options, samples, n, step=TOY_STEP_ROWS) for n in n_obs)
+
+
+def sample_toy(settings: ToySampleSettings) -> float:
+    cell = settings.cell
+    (options,) = _with_steps(settings.methods, settings.steps)
+    return cell.seeds * _toy_rows(cell.m, options, settings.samples, settings.n_obs)
+
+
+def time_toy(settings: ToyTimeSettings) -> float:
+    return settings.repeats * sum(
+        _toy_rows(settings.cell.m, options, settings.samples, settings.n_obs)
+        for steps in settings.steps
+        for options in _with_steps(settings.methods, steps)
+    )
+
+
+def reference_toy(part: ToyPart) -> float:
+    """Thousands of steps of the chains behind the references of the mixture, times observations."""
+    mala, section = part.section["mala"], part.section
+    chain = mala["chains"] * (mala["warmup"] + mala["draws"]) / 1000
+    return section["seeds"] * sum(section["n_obs"]) * chain
+
+
+def measure_toy(part: ToyPart, by_steps: bool) -> float:
+    """Hundreds of samples that are compared with a reference."""
+    cells = part.section["steps"] if by_steps else part.section["n_obs"]
+    return len(cells) * len(part.methods) * part.section["seeds"] * part.section["samples"] / 100
+
+
+def reference(part: SbibmPart) -> float:
+    """Hundreds of draws of the chains behind the references of a task."""
+    chains, section = part.section["reference"], part.section
+    return section["sets"] * len(part.n_obs) * (chains["warmup"] + chains["draws"]) / 100
+
+
+def measure(part: SbibmPart, variant: str) -> float:
+    """Hundreds of samples that are compared with a reference."""
+    settings = part.measure(0, variant)
+    sizes = part.section["sets"] * part.section["samples"] / 100
+    return len(settings.runs) * len(settings.n_obs) * sizes
+
+
+def test_calibration(part: JrnmmPart) -> float:
+    """Trained classifiers, each as dear as its start and one more for every hundred calibration pairs."""
+    plan = part.calibration
+    return (plan["classifiers"] + plan["permutations"]) * (1 + plan["calibration"] / 100)

@@ -1,0 +1,64 @@
+"""Settings of the training of a network, and of the choice among trained ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tallsbi.study.settings.base import Settings
+from tallsbi.study.settings.problem import ProblemSettings
+from tallsbi.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class TrainSettings(Settings):
+    """A network on the first `n_train` simulations."""
+
+    seed: int
+    device: str
+    problem: ProblemSettings
+    n_train: int
+    training: TrainingSettings
+
+    def __post_init__(self) -> None:
+        self.require("n_train", self.n_train >= 1, "at least 1")
+
+
+@dataclass(frozen=True)
+class TrainGroupsSettings(TrainSettings):
+    """The same for a network on groups of at most `n_max` observations, encoded by `encoder`."""
+
+    encoder: str
+    n_max: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("n_max", self.n_max >= 1, "at least 1")
+
+
+@dataclass(frozen=True)
+class Candidate(Settings):
+    """What distinguishes the networks that are trained on the same data."""
+
+    learning_rate: float
+    batch_size: int
+
+    @property
+    def folder(self) -> str:
+        return f"bs~{self.batch_size}-lr~{self.learning_rate:g}"
+
+
+RULES = ("published", "stated")
+
+
+@dataclass(frozen=True)
+class SelectSettings(Settings):
+    """By which rule to choose among `candidates`; `published` is the choice of the published runs."""
+
+    name: str
+    rule: str
+    published: Candidate
+    candidates: tuple[Candidate, ...]
+
+    def __post_init__(self) -> None:
+        self.require("rule", self.rule in RULES, f"one of {', '.join(RULES)}")
+        self.require("candidates", len(self.candidates) >= 1, "at least one network")

@@ -1,0 +1,37 @@
+"""Work that is split into batches of about equal size, each a job of its own, and put together again.
+
+Snakemake names the batches `1-of-5`, `2-of-5`, ... (`scattergather:`). A batch depends on what is in it alone, since
+every dataset has a random stream of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallsbi.storage.files import read_dataset
+from tallsbi.study.settings.batch import share
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def batch_of(dataset: xr.Dataset, dim: str, name: str) -> xr.Dataset:
+    """The batch `name` of a dataset along a dimension."""
+    return dataset.isel({dim: share(dataset.sizes[dim], name, dim)})
+
+
+def read_joined(names: Sequence[str], paths: Sequence[str | Path], dim: str) -> dict[str, xr.Dataset]:
+    """The datasets of every name, each put together from its batches; the paths list the batches name by name."""
+    import xarray as xr
+
+    count, rest = divmod(len(paths), len(names))
+    if rest or not count:
+        raise ValueError(f"{len(paths)} files cannot be the batches of {len(names)} datasets")
+    batches = [read_dataset(path) for path in paths]
+    grouped = {name: batches[i * count : (i + 1) * count] for i, name in enumerate(names)}
+    return {
+        name: group[0] if count == 1 else xr.concat(group, dim, combine_attrs="override", join="exact")
+        for name, group in grouped.items()
+    }

@@ -1,0 +1,79 @@
+"""l-C2ST: whether the posteriors at the observations are calibrated; one table per method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import torch
+
+from tallsbi.metrics.lc2st import local_test
+from tallsbi.study.columns.jrnmm import LC2ST
+from tallsbi.study.settings.measure import CalibrationTestSettings
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tallsbi.scores.normaliser import Normaliser
+
+_LEAST_FINITE = 0.5  # share of finite calibration draws below which the test says nothing
+
+
+def lc2st_table(
+    calibration: xr.Dataset,
+    drawn: xr.Dataset,
+    observations: xr.Dataset,
+    samples: xr.Dataset,
+    settings: CalibrationTestSettings,
+    normaliser: Normaliser | None,
+) -> pd.DataFrame:
+    """A row per classifier: statistic, p-value, and mean and 95 % quantile of the null.
+
+    `drawn`: one draw for each of the `calibration` pairs; `samples`: draws for the observations. Pairs whose draw is
+    not finite are left out and counted; with too few of them, or with a posterior at the observation that is not
+    finite, there is no test and the row says so. `normaliser`: puts theta and x on a common scale first; None leaves
+    them in raw units, as in the published results.
+    """
+    n, classifiers, permutations = settings.n, settings.classifiers, settings.permutations
+    theta = drawn["theta"].sel(n=n).isel(sample=0).values
+    usable = np.isfinite(theta).all(-1)
+    share = float(usable.mean())
+    theta_o = samples["theta"].sel(n=n).isel(set=0).values
+    row = {
+        "dim": calibration.sizes["parameter"],
+        "method": samples.attrs["method"],
+        "n": n,
+        "calibration": int(usable.sum()),
+        "finite_share": share,
+        "permutations": permutations,
+    }
+    if share < _LEAST_FINITE or not np.isfinite(theta_o).all():
+        missing = dict.fromkeys(("statistic", "p_value", "null_mean", "null_q95"), np.nan)
+        return LC2ST.frame({**row, "classifier": c, **missing} for c in range(classifiers))
+    to_theta, to_x = _scales(normaliser)
+    x = to_x(calibration["x"].values[usable, :n]).flatten(1)
+    x_o = to_x(observations["x"].values[0, :n]).flatten()
+    test = local_test(
+        to_theta(calibration["theta"].values[usable]),
+        to_theta(theta[usable]),
+        x,
+        to_theta(theta_o),
+        x_o,
+        classifiers=classifiers,
+        permutations=permutations,
+    )
+    null = {"null_mean": float(test.null.mean()), "null_q95": float(np.quantile(test.null, 0.95))}
+    return LC2ST.frame(
+        {**row, "classifier": c, "statistic": statistic, "p_value": p_value, **null}
+        for c, (statistic, p_value) in enumerate(zip(test.statistics, test.p_values, strict=True))
+    )
+
+
+def _scales(normaliser: Normaliser | None) -> tuple:
+    def plain(values: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.asarray(values, dtype=np.float64))
+
+    if normaliser is None:
+        return lambda v: plain(v).float(), lambda v: plain(v).float()
+    return lambda v: normaliser.theta(plain(v)).float(), lambda v: normaliser.x(plain(v)).float()

@@ -1,0 +1,67 @@
+"""Distances of benchmark samples to their references: sW, MMD^2 and C2ST, in the parameter's own space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from tallsbi.metrics.c2st import c2st
+from tallsbi.metrics.mmd import mmd2
+from tallsbi.metrics.sliced import sliced_wasserstein
+from tallsbi.random import integer_seed
+from tallsbi.study.columns.sbibm import DISTANCES, PARTIAL
+from tallsbi.study.settings.measure import MeasureSettings
+from tallsbi.study.stages.health import health_columns
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+C2ST_SEED = 1  # sbibm's default: its folds, initial weights and shuffles
+
+
+def distance_table(
+    runs: Sequence[xr.Dataset], references: Mapping[int, xr.Dataset], settings: MeasureSettings
+) -> pd.DataFrame:
+    """A row per run, n and set; a run with non-finite samples has no distances and says so.
+
+    Runs of networks on groups of observations (`partial`) have the columns `n_max` and `encoder` too.
+    """
+    rows, pairs = [], []
+    for run in runs:
+        attrs = run.attrs
+        for n, reference in references.items():
+            for index in run["set"].values.tolist():
+                cell, truth = run.sel(n=n, set=index), reference.sel(set=index)
+                theta = cell["theta"].values.astype(np.float64)
+                draws = truth["theta"].values.astype(np.float64)[: len(theta)]
+                # The same directions for all methods: differences between them are not due to the directions.
+                name = ("sbibm", attrs["task"], n, index, "directions")
+                directions = integer_seed(settings.seed, *name) % 2**32
+                sw, _ = sliced_wasserstein(theta, draws, settings.projections, directions)
+                pairs.append((theta, draws))
+                rows.append(
+                    {
+                        "task": attrs["task"],
+                        "n_train": settings.n_train,
+                        "n": n,
+                        "set": index,
+                        "method": attrs["method"],
+                        "steps": int(attrs["steps"]),
+                        "samples": len(theta),
+                        "sw": sw,
+                        "mmd": mmd2(theta, draws),
+                        **health_columns(cell),
+                        "reference_passed": bool(truth["passed"].item()),
+                        **(
+                            {"n_max": int(attrs["n_max"]), "encoder": attrs["encoder"]}
+                            if "n_max" in attrs
+                            else {}
+                        ),
+                    }
+                )
+    accuracies = c2st(pairs, seed=C2ST_SEED, backend=settings.c2st_backend)
+    table = PARTIAL if "n_max" in runs[0].attrs else DISTANCES
+    return table.frame({**row, "c2st": value} for row, value in zip(rows, accuracies, strict=True))

@@ -1,0 +1,73 @@
+"""The protocol of everything that is timed, and what else a run costs.
+
+All methods are timed in one process with nothing beside it, on one thread, one dataset at a time. They take turns: a
+round goes through all cells once, in an order drawn anew, so that a slow moment of the machine hits all alike. Before
+the first round every method runs once at the fewest steps, to warm up caches and compilers. A time includes all that
+an algorithm does for a dataset (GAUSS: its covariance runs).
+
+Memory: Linux keeps the largest resident set of a process (VmHWM) and starts it anew when asked to; the growth is that
+maximum less what was resident before. Where the system does not offer this the growth is NaN.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+Cell = TypeVar("Cell")
+_START_ANEW = "5"  # written to clear_refs: the peak becomes what is resident now
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """The result of `work`, and the seconds it took."""
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def turns(cells: Sequence[Cell], rounds: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """(round, index of a cell), round by round, each in an order of its own; rounds are counted from 1."""
+    return [(one, int(k)) for one in range(1, rounds + 1) for k in rng.permutation(len(cells))]
+
+
+def peak_growth(work: Callable[[], Result]) -> tuple[Result, float]:
+    """The result of `work`, and by how many MiB the process's peak memory rose meanwhile (NaN: unknown)."""
+    gc.collect()
+    _return_free_memory()
+    measured = _restart_peak()
+    before = _status("VmRSS")
+    result = work()
+    return result, max(_status("VmHWM") - before, 0.0) / 2**10 if measured else np.nan
+
+
+def _return_free_memory() -> None:
+    """Free memory that the allocator holds back counts as resident, and would hide what `work` needs."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def _restart_peak() -> bool:
+    try:
+        Path("/proc/self/clear_refs").write_text(_START_ANEW)
+    except OSError:
+        return False
+    return not np.isnan(_status("VmHWM") + _status("VmRSS"))
+
+
+def _status(field: str) -> float:
+    """A field of the process's status, in KiB."""
+    try:
+        text = Path("/proc/self/status").read_text()
+    except OSError:
+        return np.nan
+    match = re.search(rf"^{field}:\s+(\d+) kB$", text, re.MULTILINE)
+    return float(match[1]) if match else np.nan

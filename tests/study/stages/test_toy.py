@@ -1,0 +1,82 @@
+"""Cells of the toy study: settings, random streams and the packed result."""
+
+import numpy as np
+import pytest
+from settings import methods, toy_cell
+
+from tallsbi.study.settings.sample import Methods
+from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
+from tallsbi.study.stages.time_toy import time_methods
+from tallsbi.study.stages.toy import sample_toy
+
+SHARED = {"eta": {"50": 0.2, "400": 0.8}, "eta_default": 0.5, "clip": 2.5, "switch_over": 0.25}
+
+
+def sampling(name, own, **changes):
+    given = {
+        "seed": 1,
+        "cell": toy_cell("gaussian-standard", 2),
+        "device": "cpu",
+        "dtype": "float64",
+        "noise": 0.0,
+        "name": name,
+        "steps": 20,
+        "methods": methods(**{name: own}),
+        "samples": 10,
+        "n_obs": (4,),
+    }
+    return ToySampleSettings(**{**given, **changes})
+
+
+def test_shared_settings_reach_the_algorithms_that_take_them():
+    chosen = Methods({"JAC": {"steps": 50}, "LANGEVIN": {"steps": 50, "tau": 0.1}}, **SHARED)
+    jac = chosen.algorithm("JAC")
+    assert (jac.churn, jac.switch_over, jac.clip) == (0.2, 0.25, None)
+    clipped = chosen.algorithm("JAC-clip", steps=60)
+    assert (clipped.churn, clipped.clip) == (0.5, 2.5)
+    assert chosen.algorithm("LANGEVIN").tau == 0.1
+
+
+@pytest.mark.parametrize("name", ["JAC", "GAUSS", "LANGEVIN"])
+def test_noise_levels_share_their_random_numbers(name):
+    """A tiny perturbation moves the draws a little; another seed moves them a lot."""
+    own = {"cov_samples": 50, "cov_steps": 10} if name == "GAUSS" else {}
+    exact, close, other = (
+        sample_toy(sampling(name, own, noise=noise, seed=seed)).theta.values
+        for noise, seed in ((0.0, 1), (1e-9, 1), (0.0, 2))
+    )
+    np.testing.assert_allclose(exact, close, rtol=0, atol=1e-6)
+    assert np.abs(exact - other).max() > 1e-2
+
+
+def test_cells_are_packed_with_their_health():
+    cell = toy_cell("mixture", 3)
+    data = sample_toy(
+        sampling("JAC", {}, cell=cell, noise=0.1, dtype="float32", steps=10, samples=20, n_obs=(2, 4))
+    )
+    assert data.theta.dims == ("n", "seed", "sample", "parameter")
+    assert data.theta.shape == (2, 2, 20, 3)
+    assert data.theta.dtype == np.float32
+    for name in ("lost_definiteness", "lost_definiteness_time", "nonfinite", "nonfinite_time"):
+        assert data[name].dims == ("n", "seed")
+    assert (data.attrs["method"], data.attrs["steps"], data.attrs["score_evaluations"]) == ("JAC", 10, 10)
+
+
+def test_every_cell_is_timed_in_every_round():
+    settings = ToyTimeSettings(
+        seed=1,
+        cell=toy_cell("gaussian-wide", 2, seeds=1),
+        device="cpu",
+        dtype="float32",
+        noise=0.01,
+        methods=methods(JAC={}, LANGEVIN={"inner_steps": 2}),
+        samples=5,
+        n_obs=(2, 3),
+        steps=(3, 6),
+        repeats=2,
+    )
+    frame = time_methods(settings)
+    assert not frame.duplicated(["n", "steps", "method", "round"]).any()
+    assert len(frame) == 2 * 2 * 2 * 2
+    assert set(frame["round"]) == {1, 2}
+    assert (frame.seconds > 0).all()

@@ -1,0 +1,211 @@
+"""Distances to the references, tests of calibration, and times."""
+
+VARIANT = "sbibm/{problem}/n_train~{n_train}/{variant}"
+TOY_CELL = "toy/{toy}/{cell}"
+LC2ST = "jrnmm/{problem}/n_train~{n_train}/lc2st/{algorithm}/n~{n}"
+
+
+def measured_samples(wildcards):
+    """The samples of a variant, method by method."""
+    folder = wildcards.problem, wildcards.n_train
+    if wildcards.variant == "partial":
+        runs = STUDY.sbibm.group_runs
+        return [f"{SBIBM}/{folder[0]}/n_train~{folder[1]}/partial/{net}/{method}.nc" for net, method in runs]
+    runs = STUDY.sbibm.measure(int(wildcards.n_train), wildcards.variant).runs
+    return [path for run in runs for path in samples_of("sbibm", *folder, wildcards.variant, run)]
+
+
+def measure_key(wildcards):
+    plain = wildcards.variant in ("samples", "other_bounds")
+    return "measure/{problem}" if plain else "measure_{variant}/{problem}"
+
+
+# The paper's samples, those with other bounds, and those of guidance and partial factorisation.
+rule measure:
+    input:
+        references=lambda w: references_of(w.problem, STUDY.sbibm.measure(int(w.n_train), w.variant).n_obs),
+        samples=measured_samples,
+    output:
+        f"{RESULTS}/{VARIANT}/distances.csv",
+    log:
+        f"{LOGS}/{VARIANT}/distances.log",
+    benchmark:
+        f"{RECORDS}/{VARIANT}/distances.tsv"
+    wildcard_constraints:
+        variant="samples|other_bounds|guidance|partial",
+    resources:
+        **cost(measure_key, lambda w: work.measure(STUDY.sbibm, w.variant)),
+    params:
+        code=code("measure"),
+        config=lambda w: STUDY.sbibm.measure(int(w.n_train), w.variant).as_params(),
+        versions=versions("numpy", "POT", "torch"),
+    script:
+        "../scripts/measure.py"
+
+
+def toy_cell_samples(wildcards):
+    """The samples of a cell at each method's own T, or those of the table's cell for all T (steps)."""
+    toy, methods = wildcards.toy, STUDY.toy.methods
+    if wildcards.cell == "steps":
+        cell = STUDY.toy.table_dim(toy), CONFIG["toy"]["table"]["noise"]
+        return [
+            toy_samples(toy, *cell, steps, method) for steps in CONFIG["toy"]["steps"] for method in methods
+        ]
+    m, noise = re.fullmatch(r"m~(\d+)/noise~(.*)", wildcards.cell).groups()
+    return [toy_samples(toy, m, float(noise), own["steps"], method) for method, own in methods.items()]
+
+
+def toy_cell_reference(wildcards):
+    m = (
+        f"m~{STUDY.toy.table_dim(wildcards.toy)}"
+        if wildcards.cell == "steps"
+        else wildcards.cell.split("/")[0]
+    )
+    return f"{TOY}/{wildcards.toy}/{m}/reference.nc"
+
+
+rule measure_toy:
+    input:
+        reference=toy_cell_reference,
+        samples=toy_cell_samples,
+    output:
+        f"{RESULTS}/{TOY_CELL}/distances.csv",
+    log:
+        f"{LOGS}/{TOY_CELL}/distances.log",
+    benchmark:
+        f"{RECORDS}/{TOY_CELL}/distances.tsv"
+    wildcard_constraints:
+        cell=r"m~\d+/noise~[0-9.e-]+|steps",
+    resources:
+        **cost(
+            lambda w: "measure_toy_steps" if w.cell == "steps" else "measure_toy",
+            lambda w: work.measure_toy(STUDY.toy, w.cell == "steps"),
+        ),
+    params:
+        code=code("measure_toy"),
+        config=lambda w: STUDY.toy.measure(w.cell == "steps").as_params(),
+        versions=versions("numpy", "POT"),
+    script:
+        "../scripts/measure_toy.py"
+
+
+rule test_calibration:
+    input:
+        network=f"{JRNMM}/{{problem}}/n_train~{{n_train}}/network.safetensors",
+        observations=f"{JRNMM}/{{problem}}/observations.nc",
+        calibration=f"{JRNMM}/{{problem}}/calibration.nc",
+        drawn=lambda w: [
+            path
+            for method in (w.algorithm, f"{w.algorithm}-clip")
+            for path in samples_of("jrnmm", w.problem, w.n_train, "calibration", method)
+        ],
+        samples=lambda w: [
+            path
+            for method in (w.algorithm, f"{w.algorithm}-clip")
+            for path in samples_of("jrnmm", w.problem, w.n_train, "samples", method)
+        ],
+    output:
+        f"{RESULTS}/{LC2ST}.csv",
+    log:
+        f"{LOGS}/{LC2ST}.log",
+    benchmark:
+        f"{RECORDS}/{LC2ST}.tsv"
+    wildcard_constraints:
+        n=r"\d+",
+    resources:
+        **cost("test_calibration/{algorithm}", work.test_calibration(STUDY.jrnmm)),
+    params:
+        code=code("test_calibration"),
+        config=lambda w: STUDY.jrnmm.test_calibration(int(w.n)).as_params(),
+        versions=versions("numpy", "sbi", "scikit-learn", "torch"),
+    script:
+        "../scripts/test_calibration.py"
+
+
+rule measure_dirac:
+    input:
+        [
+            path
+            for problem in STUDY.jrnmm.problems
+            for run in STUDY.jrnmm.runs
+            for path in samples_of("jrnmm", problem, *STUDY.jrnmm.n_train, "samples", run)
+        ],
+    output:
+        f"{JRNMM}/dirac.csv",
+    log:
+        f"{LOGS}/jrnmm/dirac.log",
+    params:
+        code=code("measure_dirac"),
+        config=STUDY.jrnmm.dirac().as_params(),
+        versions=versions("numpy", "pandas"),
+    script:
+        "../scripts/measure_dirac.py"
+
+
+rule time_toy:
+    output:
+        f"{TOY}/timing/{{toy}}/m~{{m}}.csv",
+    log:
+        f"{LOGS}/toy/timing/{{toy}}/m~{{m}}.log",
+    benchmark:
+        f"{RECORDS}/toy/timing/{{toy}}/m~{{m}}.tsv"
+    threads: ALONE
+    resources:
+        **cost("time_toy/{toy}", lambda w: work.time_toy(STUDY.toy.time(w.toy, int(w.m))), gpu=True),
+    params:
+        code=code("time_toy", *map(module_of, STUDY.toy.methods)),
+        config=lambda w: STUDY.toy.time(w.toy, int(w.m)).as_params(),
+        versions=versions("numba", "numpy", "torch"),
+    script:
+        "../scripts/time_toy.py"
+
+
+# Accuracy against time steps and time (beyond the paper).
+rule time_steps:
+    input:
+        network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",
+        observations=f"{SBIBM}/{{problem}}/observations.nc",
+        references=references_of("{{problem}}", STUDY.sbibm.steps_n_obs),
+    output:
+        f"{SBIBM}/{{problem}}/steps.csv",
+    log:
+        f"{LOGS}/sbibm/{{problem}}/steps.log",
+    benchmark:
+        f"{RECORDS}/sbibm/{{problem}}/steps.tsv"
+    threads: ALONE
+    resources:
+        **cost("time_steps/{problem}", lambda w: work.time_steps(STUDY.sbibm.time_steps(w.problem)), gpu=True),
+    params:
+        code=lambda w: code(
+            "time_network",
+            *map(module_of, STUDY.sbibm.time_steps(w.problem).methods.options),
+            task_module(w.problem),
+        ),
+        config=lambda w: STUDY.sbibm.time_steps(w.problem).as_params(),
+        versions=versions("numpy", "POT", "torch"),
+    script:
+        "../scripts/time_network.py"
+
+
+# Error, time and memory as the observations become many.
+use rule time_steps as time_many with:
+    input:
+        network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",
+        observations=f"{SBIBM}/{{problem}}/many/observations.nc",
+        references=f"{SBIBM}/{{problem}}/many/references.nc",
+    output:
+        f"{SBIBM}/{{problem}}/many.csv",
+    log:
+        f"{LOGS}/sbibm/{{problem}}/many/samples.log",
+    benchmark:
+        f"{RECORDS}/sbibm/{{problem}}/many/samples.tsv"
+    resources:
+        **cost("time_many/{problem}", lambda w: work.time_many(STUDY.sbibm.time_many(w.problem)), gpu=True),
+    params:
+        code=lambda w: code(
+            "time_network",
+            *map(module_of, STUDY.sbibm.time_many(w.problem).methods.options),
+            task_module(w.problem),
+        ),
+        config=lambda w: STUDY.sbibm.time_many(w.problem).as_params(),
+        versions=versions("numpy", "POT", "torch"),

@@ -1,0 +1,151 @@
+"""Draws of tall posteriors: with trained networks, and with the exact scores of the toys."""
+
+SAMPLES = "{part}/{problem}/n_train~{n_train}/{variant}/{algorithm}"
+TOY_SAMPLES = "toy/{toy}/m~{m}/noise~{noise}/T~{steps}"
+
+
+def sample_settings(wildcards):
+    w = wildcards
+    return part_of(w).sample(w.problem, int(w.n_train), w.variant, w.algorithm, w.scatteritem)
+
+
+def sampled(wildcards):
+    return work.sample_of(part_of(wildcards), wildcards.variant, sample_settings(wildcards))
+
+
+def sample_key(wildcards):
+    return "sample_calibration/" if wildcards.variant == "calibration" else "sample/"
+
+
+def toy_settings(wildcards):
+    sizes = int(wildcards.m), float(wildcards.noise), int(wildcards.steps)
+    return STUDY.toy.sample(wildcards.toy, *sizes, wildcards.method)
+
+
+def toy_key(wildcards):
+    own = STUDY.toy.is_own_steps(wildcards.method, int(wildcards.steps))
+    return "sample_toy/{method}" if own else "sample_toy_steps/{method}"
+
+
+def samples_of(part, problem, n_train, variant, method):
+    """The samples of a method, all batches."""
+    batches = gather.sets if part == "sbibm" else gather.pairs if variant == "calibration" else gather.numbers
+    return batches(
+        f"{RESULTS}/{part}/{problem}/n_train~{n_train}/{variant}/{method}/batch~{{scatteritem}}.nc"
+    )
+
+
+def toy_samples(toy, m, noise, steps, method):
+    return f"{TOY}/{toy}/m~{m}/noise~{noise:g}/T~{steps}/{method}.nc"
+
+
+def network_of(wildcards):
+    """The network that samples: for guidance one of its own."""
+    own = "guidance/" if wildcards.variant == "guidance" else ""
+    return (
+        f"{RESULTS}/{wildcards.part}/{wildcards.problem}/n_train~{wildcards.n_train}/{own}network.safetensors"
+    )
+
+
+def observations_of(wildcards):
+    name = "calibration" if wildcards.variant == "calibration" else "observations"
+    return f"{RESULTS}/{wildcards.part}/{wildcards.problem}/{name}.nc"
+
+
+# One algorithm, plain and clipped, for a batch of the datasets and all n: the paper's samples, those with other bounds
+# of uniform priors, and one draw for every calibration pair.
+rule sample:
+    input:
+        network=network_of,
+        observations=observations_of,
+    output:
+        plain=f"{RESULTS}/{SAMPLES}/batch~{{scatteritem}}.nc",
+        clipped=f"{RESULTS}/{SAMPLES}-clip/batch~{{scatteritem}}.nc",
+    log:
+        f"{LOGS}/{SAMPLES}/batch~{{scatteritem}}.log",
+    benchmark:
+        f"{RECORDS}/{SAMPLES}/batch~{{scatteritem}}.tsv"
+    wildcard_constraints:
+        variant="samples|other_bounds|calibration",
+    resources:
+        **cost(lambda w: sample_key(w) + "{algorithm}/{problem}", sampled, gpu=True),
+    params:
+        code=lambda w: code("sample", module_of(w.algorithm), task_module(w.problem)),
+        config=lambda w: sample_settings(w).as_params(),
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/sample.py"
+
+
+# The same, plain only: with the prior that a network has learned, and for each observation alone.
+use rule sample as sample_plain with:
+    output:
+        plain=f"{RESULTS}/{SAMPLES}/batch~{{scatteritem}}.nc",
+    wildcard_constraints:
+        variant="guidance|single",
+    resources:
+        **cost(lambda w: "sample_{variant}/{problem}", sampled, gpu=True),
+
+
+rule sample_partial:
+    input:
+        network=f"{RESULTS}/{GROUPS}/network.safetensors",
+        observations=f"{SBIBM}/{{problem}}/observations.nc",
+    output:
+        [f"{RESULTS}/{GROUPS}/{method}.nc" for method in STUDY.sbibm.group_methods],
+    log:
+        f"{LOGS}/{GROUPS}/samples.log",
+    benchmark:
+        f"{RECORDS}/{GROUPS}/samples.tsv"
+    resources:
+        **cost(
+            "sample_partial/{encoder}/{problem}",
+            lambda w: work.sample_groups(
+                STUDY.sbibm, STUDY.sbibm.sample_groups(w.problem, int(w.n_train)), int(w.n_max)
+            ),
+            gpu=True,
+        ),
+    params:
+        code=lambda w: code(
+            "sample_partial", *map(module_of, STUDY.sbibm.group_methods), task_module(w.problem)
+        ),
+        config=lambda w: STUDY.sbibm.sample_groups(w.problem, int(w.n_train)).as_params(),
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/sample_partial.py"
+
+
+rule sample_toy:
+    output:
+        f"{RESULTS}/{TOY_SAMPLES}/{{method}}.nc",
+    log:
+        f"{LOGS}/{TOY_SAMPLES}/{{method}}.log",
+    benchmark:
+        f"{RECORDS}/{TOY_SAMPLES}/{{method}}.tsv"
+    wildcard_constraints:
+        method=one_of(STUDY.toy.methods) + "(-clip)?",
+    resources:
+        **cost(toy_key, lambda w: work.sample_toy(toy_settings(w)), gpu=True),
+    params:
+        code=lambda w: code("sample_toy", module_of(w.method)),
+        config=lambda w: toy_settings(w).as_params(),
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/sample_toy.py"
+
+
+rule illustrate_pedagogical:
+    output:
+        f"{TOY}/pedagogical.csv",
+    log:
+        f"{LOGS}/toy/pedagogical.log",
+    benchmark:
+        f"{RECORDS}/toy/pedagogical.tsv"
+    resources:
+        **cost("illustrate_pedagogical"),
+    params:
+        code=code("illustrate_pedagogical", module_of("GAUSS")),
+        config=STUDY.toy.pedagogical().as_params(),
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/illustrate_pedagogical.py"

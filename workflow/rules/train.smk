@@ -1,0 +1,107 @@
+"""Networks: every candidate is trained, one of them samples; guidance and partial factorisation have their own."""
+
+from tallsbi.study.settings.train import Candidate
+
+CANDIDATE = "{part}/{problem}/training/n_train~{n_train}/bs~{batch_size}-lr~{learning_rate}"
+CHOSEN = "{part}/{problem}/n_train~{n_train}"
+GUIDANCE = "sbibm/{problem}/n_train~{n_train}/guidance"
+GROUPS = "sbibm/{problem}/n_train~{n_train}/partial/n_max~{n_max}-{encoder}"
+
+
+def train_settings(wildcards):
+    candidate = Candidate(float(wildcards.learning_rate), int(wildcards.batch_size))
+    return part_of(wildcards).train(wildcards.problem, int(wildcards.n_train), candidate)
+
+
+def guidance_settings(wildcards):
+    return STUDY.sbibm.train_guidance(wildcards.problem, int(wildcards.n_train))
+
+
+def groups_settings(wildcards):
+    sizes = int(wildcards.n_train), wildcards.encoder, int(wildcards.n_max)
+    return STUDY.sbibm.train_groups(wildcards.problem, *sizes)
+
+
+def candidates_of(part, problem, n_train, name):
+    """A file of every candidate."""
+    return [
+        f"{RESULTS}/{part}/{problem}/training/n_train~{n_train}/{candidate.folder}/{name}"
+        for candidate in STUDY.trained[part].candidates(problem)
+    ]
+
+
+rule train:
+    input:
+        f"{RESULTS}/{{part}}/{{problem}}/simulations.nc",
+    output:
+        network=f"{RESULTS}/{CANDIDATE}/network.safetensors",
+        losses=f"{RESULTS}/{CANDIDATE}/losses.csv",
+    log:
+        f"{LOGS}/{CANDIDATE}.log",
+    benchmark:
+        f"{RECORDS}/{CANDIDATE}.tsv"
+    resources:
+        **cost("train/{part}", lambda w: work.train(train_settings(w)), gpu=True),
+    params:
+        code=lambda w: code("train", task_module(w.problem)),
+        config=lambda w: train_settings(w).as_params(),
+        checkpoints=f"{RESULTS}/{CANDIDATE}/checkpoints",
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/train.py"
+
+
+use rule train as train_guidance with:
+    input:
+        f"{SBIBM}/{{problem}}/simulations.nc",
+    output:
+        network=f"{RESULTS}/{GUIDANCE}/network.safetensors",
+        losses=f"{RESULTS}/{GUIDANCE}/losses.csv",
+    log:
+        f"{LOGS}/{GUIDANCE}/training.log",
+    benchmark:
+        f"{RECORDS}/{GUIDANCE}/training.tsv"
+    resources:
+        **cost("train_guidance", lambda w: work.train(guidance_settings(w)), gpu=True),
+    params:
+        code=lambda w: code("train", task_module(w.problem)),
+        config=lambda w: guidance_settings(w).as_params(),
+        checkpoints=f"{RESULTS}/{GUIDANCE}/checkpoints",
+        versions=versions("numpy", "torch"),
+
+
+rule train_partial:
+    input:
+        f"{SBIBM}/{{problem}}/groups.nc",
+    output:
+        network=f"{RESULTS}/{GROUPS}/network.safetensors",
+        losses=f"{RESULTS}/{GROUPS}/losses.csv",
+    log:
+        f"{LOGS}/{GROUPS}/training.log",
+    benchmark:
+        f"{RECORDS}/{GROUPS}/training.tsv"
+    resources:
+        **cost("train_partial/{encoder}", lambda w: work.train_groups(groups_settings(w)), gpu=True),
+    params:
+        code=lambda w: code("train_partial", task_module(w.problem)),
+        config=lambda w: groups_settings(w).as_params(),
+        checkpoints=f"{RESULTS}/{GROUPS}/checkpoints",
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/train_partial.py"
+
+
+rule select:
+    input:
+        networks=lambda w: candidates_of(w.part, w.problem, w.n_train, "network.safetensors"),
+    output:
+        network=f"{RESULTS}/{CHOSEN}/network.safetensors",
+        choice=f"{RESULTS}/{CHOSEN}/choice.json",
+    log:
+        f"{LOGS}/{CHOSEN}/selection.log",
+    params:
+        code=code("select"),
+        config=lambda w: part_of(w).select(w.problem).as_params(),
+        versions=versions("numpy"),
+    script:
+        "../scripts/select.py"
