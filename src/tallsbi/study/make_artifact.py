@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -23,10 +22,8 @@ def make(function: str, paths: Iterable[tuple[str, str]], values: Mapping[str, A
     module, _, name = function.rpartition(".")
     call = getattr(import_module(f"tallsbi.study.{module}"), name)
     data = {key: read(path) for key, path in paths}
-    kind, settings = get_type_hints(call)["settings"], values["settings"]
-    if isclass(kind) and issubclass(kind, Settings):
-        settings = kind.from_params(settings)
-    return call(data, settings, **values["arguments"])
+    settings: type[Settings] = get_type_hints(call)["settings"]
+    return call(data, settings.from_params(values["settings"]), **values["arguments"])
 
 
 def columns_module(path: str) -> str | None:

@@ -15,20 +15,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation, Transform
 
-from tallsbi.study.figures import style
+from tallsbi.study.figures import legend, style
 from tallsbi.study.figures.axes import Axis
-from tallsbi.study.figures.legend import (
-    ABOVE,
-    ALL_SETS,
-    BELOW,
-    DIVERGED,
-    DOTTED,
-    DOUBTFUL,
-    PARTIAL,
-    THIN,
-    WIDENED,
-    symbol,
-)
 from tallsbi.study.figures.points import Line, doubtful, points
 
 TIER = 6.0  # points from one mark to the next above it
@@ -95,8 +83,8 @@ class Panel:
         if self.best is not None:
             ax.axhline(self.best, color="0.6", linewidth=0.6, zorder=1, label="_best")
         if self.y_axis.paper_end is not None:
-            ax.axhline(self.y_axis.paper_end, label=f"_{WIDENED}", **DOTTED)
-            states.add(WIDENED)
+            ax.axhline(self.y_axis.paper_end, label=f"_{legend.WIDENED}", **legend.DOTTED)
+            states.add(legend.WIDENED)
         if self.under is not None:
             self.under(ax)
         shown = [line for line in self.lines if len(line.of(self.frame))]
@@ -106,9 +94,11 @@ class Panel:
             shift = _shifted(ax, self.dodge * (rank - (len(shown) - 1) / 2))
             if self.every is not None:
                 everyone = self.points_of(line, self.every)
-                look = {**THIN, "color": line.look.edge_color, "linestyle": line.look.line}
-                ax.plot(everyone.x, everyone["mean"], label=f"_{ALL_SETS} {line.label}", **look, **shift)
-                states.add(ALL_SETS)
+                look = {**legend.THIN, "color": line.look.edge_color, "linestyle": line.look.line}
+                ax.plot(
+                    everyone.x, everyone["mean"], label=f"_{legend.ALL_SETS} {line.label}", **look, **shift
+                )
+                states.add(legend.ALL_SETS)
             self._curve(ax, line, cells, shift)
             if self.marks:
                 self._mark(marks, line, cells)
@@ -140,10 +130,21 @@ class Panel:
             wide = {"color": look.edge, "linewidth": 2.0, "alpha": 0.6}
             ax.plot(cells.x, mean, look.line, label="_edge", **wide, **shift)
         keys = {"linestyle": look.line, "alpha": style.LINE_ALPHA} | ({"linewidth": 1.0} if bars else {})
-        ax.plot(cells.x, mean, label=line.label, **keys, **symbol(look), **shift)
+        ax.plot(cells.x, mean, label=line.label, **keys, **legend.symbol(look), **shift)
         if self.marks and cells.incomplete.any():
-            hollow = {**symbol(look), "markerfacecolor": "white", "markeredgewidth": 0.9, "linestyle": "none"}
-            ax.plot(cells.x[cells.incomplete], mean[cells.incomplete], label=f"_{PARTIAL}", **hollow, **shift)
+            hollow = {
+                **legend.symbol(look),
+                "markerfacecolor": "white",
+                "markeredgewidth": 0.9,
+                "linestyle": "none",
+            }
+            ax.plot(
+                cells.x[cells.incomplete],
+                mean[cells.incomplete],
+                label=f"_{legend.PARTIAL}",
+                **hollow,
+                **shift,
+            )
 
     def _mark(self, marks: _Marks, line: Line, cells: pd.DataFrame) -> None:
         """What is to be said of the points beside their places."""
@@ -153,12 +154,12 @@ class Panel:
             diverged = f"×{cell.diverged if cell.runs > 1 else ''}" if cell.diverged else ""
             above = "↑" if cell.mean > high else ""
             if above or diverged:
-                kinds = {kind for kind, text in ((ABOVE, above), (DIVERGED, diverged)) if text}
+                kinds = {kind for kind, text in ((legend.ABOVE, above), (legend.DIVERGED, diverged)) if text}
                 marks.add(cell.x, above + diverged, color, *kinds)
             if cell.mean < low:
-                marks.add(cell.x, "↓", color, BELOW, top=False)
+                marks.add(cell.x, "↓", color, legend.BELOW, top=False)
             if cell.incomplete:
-                marks.drawn.states.add(PARTIAL)
+                marks.drawn.states.add(legend.PARTIAL)
 
     def _mark_doubt(self, marks: _Marks) -> None:
         if self.doubt == "panel":
@@ -168,7 +169,7 @@ class Panel:
             groups = list(self.frame.groupby(self.by)) if self.doubt else []
         for place, part in groups:
             if count := doubtful(part, self.unit):
-                marks.add(place, f"?{count}", style.NEUTRAL, DOUBTFUL, top=False)
+                marks.add(place, f"?{count}", style.NEUTRAL, legend.DOUBTFUL, top=False)
 
 
 class _Marks:
