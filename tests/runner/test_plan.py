@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tallsbi.runner import plan
 from tallsbi.runner.costs import CostModel, Rate, adapted
 from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected
-from tallsbi.study.tables.cost import make
 
 DRY_RUN = """\
 Building DAG of jobs...
@@ -91,27 +89,6 @@ def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
     assert slower.seconds("train_network", 370) == pytest.approx(36)
     assert slower.rates["time_toy/mixture"].records == 1
     assert adapted(model, []).rates == model.rates
-
-
-def test_cost_table_shows_measured_beside_projected(root):
-    model = CostModel({"train_network": Rate(6, 10, 300, 1)})
-    costs = pd.concat(
-        [
-            measured(finished(JOBS, root), STAGES).assign(run="measured"),
-            projected(JOBS, model, STAGES).assign(run="paper"),
-        ],
-        ignore_index=True,
-    )
-    table = make({"costs": costs}, {"run": "smoke"})
-    assert len(table.tidy) == 5
-    shown = table.shown.set_index("stage")
-    assert shown.loc["train network", "core-hours (paper, projected)"] == "1.03"
-    assert shown.loc["train network", "core-hours (smoke)"] == "0.010"
-    assert shown.loc["collect", "jobs (smoke)"] == "–"
-    assert "The scale paper will take about 3 jobs and 1.0 core-hours" in table.note
-    alone = make({"costs": costs[costs.run == "measured"]}, {"run": "smoke"})
-    assert [name for name in alone.shown if "projected" in name] == []
-    assert "will take" not in alone.note
 
 
 def test_a_scale_that_cannot_be_planned_is_left_out(root, monkeypatch):
