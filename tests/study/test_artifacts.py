@@ -15,12 +15,13 @@ from tallsbi.study.artifacts import ArtifactError
 from tallsbi.study.columns.tidy import ColumnsError
 from tallsbi.study.make_artifact import columns_module, make, read
 from tallsbi.study.settings.base import SettingsError
+from tallsbi.study.settings.study import Study
 
 ROOT = Path(__file__).parents[2]
 
 
-def config(**changes):
-    """The default configuration, with values of dotted keys changed."""
+def study(**changes):
+    """The study under the default configuration, with the values of some keys changed."""
     values = resolved()
     for key, value in changes.items():
         *parents, last = key.split("__")
@@ -28,11 +29,11 @@ def config(**changes):
         for parent in parents:
             place = place[parent]
         place[last] = value
-    return values
+    return Study(values)
 
 
 def declared(**changes):
-    return artifacts.read(ROOT, config(**changes)).artifacts
+    return artifacts.read(ROOT, study(**changes)).artifacts
 
 
 @pytest.fixture
@@ -100,13 +101,13 @@ def test_optional_data_are_there_or_not(tmp_path, copy):
     assert "other_bounds" not in declared(sbibm__bounds_tasks=[])["claims"].data
     root = copy("claims")
     path = root / "results/smoke-stated/tables/claims.csv"
-    assert "other" not in artifacts.read(root, config()).artifacts["claims"].data
+    assert "other" not in artifacts.read(root, study()).artifacts["claims"].data
     path.parent.mkdir(parents=True)
     path.write_text("id\n")
-    claims = artifacts.read(root, config()).artifacts["claims"]
+    claims = artifacts.read(root, study()).artifacts["claims"]
     assert claims.data["other"] == "results/smoke-stated/tables/claims.csv"
     assert claims.if_present == {"other"}
-    assert "other" not in artifacts.read(root, config(run="trial")).artifacts["claims"].data
+    assert "other" not in artifacts.read(root, study(run="trial")).artifacts["claims"].data
 
 
 def test_targets_follow_the_data():
@@ -133,8 +134,8 @@ def test_what_is_made_from_times_is_timed():
 
 
 def test_an_argument_changes_the_params_of_its_artifact_only(copy):
-    before = artifacts.read(copy("cost"), config()).artifacts
-    after = artifacts.read(copy("cfg_sw", arguments={"metric": "c2st"}), config()).artifacts
+    before = artifacts.read(copy("cost"), study()).artifacts
+    after = artifacts.read(copy("cfg_sw", arguments={"metric": "c2st"}), study()).artifacts
     changed = {name for name in before if before[name].params != after[name].params}
     assert changed == {"cfg_sw"}
 
@@ -153,7 +154,7 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
     assert users("figures.panels") == set(reached) - {"pedagogical", "sbibm_pairplots"}
     assert users("columns.toy") == {each.id for each in figures if each.target == "toy"}
     assert users("columns.jrnmm") == {each.id for each in figures if each.target == "jrnmm"}
-    assert users("artifacts") == users("artifact_settings") == users("columns.catalogue") == set()
+    assert users("artifacts") == users("settings.study") == users("columns.catalogue") == set()
 
 
 @pytest.mark.parametrize(
@@ -168,13 +169,13 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
 )
 def test_a_wrong_entry_is_refused_by_name(copy, key, value, message):
     with pytest.raises(ArtifactError, match=message):
-        artifacts.read(copy("cfg_sw", **{key: value}), config())
+        artifacts.read(copy("cfg_sw", **{key: value}), study())
 
 
 def test_two_artifacts_of_one_name_are_refused(copy):
     root = copy("sbibm_{dim}", for_each={"dim": "sbibm.tasks"}, **_plain("cost"))
     with pytest.raises(ArtifactError, match="two artifacts sbibm_slcp; rename one"):
-        artifacts.read(root, config())
+        artifacts.read(root, study())
 
 
 def _plain(name):

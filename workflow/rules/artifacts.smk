@@ -2,7 +2,7 @@
 
 from tallsbi.study import artifacts
 
-DECLARED = artifacts.read(ROOT, CONFIG)
+DECLARED = artifacts.read(ROOT, STUDY)
 
 
 def outputs_of(chosen):

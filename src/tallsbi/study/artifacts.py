@@ -1,6 +1,6 @@
 """Tables and figures as workflow/artifacts.yaml declares them, resolved for a configuration.
 
-    declared = read(root, config)
+    declared = read(root, Study(config))
     declared.artifacts["toy_sw_vs_n"].data        {"metrics": "results/smoke/toy/distances.csv"}
 
 The file itself explains its keys. What depends on the configuration (tasks, batch sizes, the name of the run) is
@@ -17,9 +17,10 @@ from typing import Any
 import yaml
 
 from tallsbi.runner.config import run_name
-from tallsbi.study.artifact_settings import SETTINGS, Config, all_tasks, other_run
 from tallsbi.study.make_artifact import columns_module
 from tallsbi.study.settings.base import Settings
+from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study.artifacts import SETTINGS, other_run
 from tallsbi.study.tasks import label_of
 
 DECLARATION = "workflow/artifacts.yaml"
@@ -104,13 +105,13 @@ class Declared:
         return {"parts": parts, "made": made}
 
 
-def read(root: Path, config: Config) -> Declared:
+def read(root: Path, study: Study) -> Declared:
     """The declaration, resolved for a configuration."""
     content = _content(root)
     artifacts: dict[str, Artifact] = {}
     for name, entry in content["artifacts"].items():
         _check(name, entry, content["parts"])
-        for artifact in _resolved(name, entry, config, root):
+        for artifact in _resolved(name, entry, study, root):
             if artifact.id in artifacts:
                 raise ArtifactError(
                     f"{DECLARATION}, {name}: there are two artifacts {artifact.id}; rename one"
@@ -154,20 +155,20 @@ def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any]) -> Non
         refuse("function", "write figures.<module>.<function> or tables.<module>.<function>")
 
 
-def _resolved(name: str, entry: Mapping[str, Any], config: Config, root: Path) -> Iterator[Artifact]:
+def _resolved(name: str, entry: Mapping[str, Any], study: Study, root: Path) -> Iterator[Artifact]:
     """The artifacts of one entry: none if the configuration has nothing for it, several with `for_each`."""
-    tasks = _known(config, entry["tasks"]) if "tasks" in entry else None
+    tasks = _known(study, entry["tasks"]) if "tasks" in entry else None
     required = entry.get("requires", {}).items()
-    if tasks == [] or any(value not in _value(config, key) for key, value in required):
+    if tasks == [] or any(value not in _value(study, key) for key, value in required):
         return
-    run = f"results/{run_name(config)}"
-    data, if_present = _data(entry["data"], run, config, root)
-    for words in _words(entry.get("for_each", {}), config):
+    run = f"results/{run_name(study.config)}"
+    data, if_present = _data(entry["data"], run, study, root)
+    for words in _words(entry.get("for_each", {}), study):
         yield Artifact(
             id=name.format(**words),
             title=entry["title"].format(**words) if words else entry["title"],
             data=data,
-            settings=SETTINGS[entry["settings"]](config, tasks or []),
+            settings=SETTINGS[entry["settings"]](study, tasks or []),
             run=run,
             arguments={
                 key: value.format(**words) if words and isinstance(value, str) else value
@@ -179,44 +180,44 @@ def _resolved(name: str, entry: Mapping[str, Any], config: Config, root: Path) -
         )
 
 
-def _words(for_each: Mapping[str, str], config: Config) -> list[dict[str, str]]:
+def _words(for_each: Mapping[str, str], study: Study) -> list[dict[str, str]]:
     """What stands for the names in braces, per artifact of an entry."""
     if not for_each:
         return [{}]
     ((name, key),) = for_each.items()
     return [
         {name: value, **({"label": label_of(value)} if name == "task" else {})}
-        for value in _value(config, key)
+        for value in _value(study, key)
     ]
 
 
 def _data(
-    declared: Mapping[str, Any], run: str, config: Config, root: Path
+    declared: Mapping[str, Any], run: str, study: Study, root: Path
 ) -> tuple[dict[str, str], frozenset[str]]:
     """Paths by name, and the names of the files that are only read because they are there."""
     paths, if_present = {}, set()
     for name, given in declared.items():
         entry = given if isinstance(given, dict) else {"path": given}
-        if "tasks" in entry and not _known(config, entry["tasks"]):
+        if "tasks" in entry and not _known(study, entry["tasks"]):
             continue
-        path = entry["path"].format(other_run=other_run(config))
+        path = entry["path"].format(other_run=other_run(study))
         path = path if path.startswith(("workflow/", "results/")) else f"{run}/{path}"
         if entry.get("if_present"):
             # A run with a name of its own has no counterpart under the other protocol.
-            if config.get("run") or not (root / path).is_file():
+            if study.config.get("run") or not (root / path).is_file():
                 continue
             if_present.add(name)
         paths[name] = path
     return paths, frozenset(if_present)
 
 
-def _value(config: Config, key: str) -> Any:
-    value: Any = config
+def _value(study: Study, key: str) -> Any:
+    value: Any = study.config
     for name in key.split("."):
         value = value[name]
     return value
 
 
-def _known(config: Config, key: str) -> list[str]:
+def _known(study: Study, key: str) -> list[str]:
     """The tasks that a key lists, as far as the study runs them."""
-    return [task for task in _value(config, key) if task in all_tasks(config)]
+    return study.sbibm.known(_value(study, key))

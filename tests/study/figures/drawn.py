@@ -8,10 +8,11 @@ from config_files import resolved
 from matplotlib.colors import to_rgba
 
 from tallsbi.study import artifacts
+from tallsbi.study.settings.study import Study
 
 ROOT = Path(__file__).parents[3]
 CAPTIONS = ROOT / "workflow" / "report"
-DECLARED = artifacts.read(ROOT, resolved()).artifacts
+DECLARED = artifacts.read(ROOT, Study(resolved())).artifacts
 
 
 def draw(name, data, settings):

@@ -16,6 +16,7 @@ from tallsbi.study import artifacts
 from tallsbi.study.report.gather import Sources, gather
 from tallsbi.study.report.page import Page
 from tallsbi.study.report.record import RunRecord
+from tallsbi.study.settings.study import Study
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
 ROOT = Path(__file__).parents[3]
@@ -57,7 +58,7 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     _benchmark(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
     _benchmark(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
     _benchmark(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
-    declared = artifacts.read(ROOT, resolved()).page
+    declared = artifacts.read(ROOT, Study(resolved())).page
     shown = [each for each in declared["made"] if each["id"] in (*FIGURES, *made)]
     page = {
         "parts": declared["parts"],

@@ -15,6 +15,7 @@ from tallsbi.storage.files import DataError, read_csv, write_csv
 from tallsbi.study import artifacts
 from tallsbi.study.report import captions, gather, records
 from tallsbi.study.report.render import to_html
+from tallsbi.study.settings.study import Study
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_a_picture_that_is_none_is_refused_by_name(run):
 
 def test_every_caption_has_a_first_sentence_and_a_title():
     names = {path.stem for path in (ROOT / captions.FOLDER).glob("*.rst")} - {"workflow"}
-    declared = artifacts.read(ROOT, resolved()).artifacts
+    declared = artifacts.read(ROOT, Study(resolved())).artifacts
     assert names == set(declared)
     for name in names:
         caption = captions.read(ROOT, name)

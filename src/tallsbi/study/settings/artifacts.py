@@ -71,7 +71,7 @@ class JrnmmFigures(Settings):
 
 
 @dataclass(frozen=True)
-class ToyCell(Settings):
+class TableCell(Settings):
     """The cell of the time-accuracy tables: dimension, observations, noise on the scores."""
 
     dim: int
@@ -84,7 +84,7 @@ class ToyTables(Settings):
     """One problem at its cell; `repeats` and `timing_samples` are those of the time measurement."""
 
     problem: str
-    cell: ToyCell
+    cell: TableCell
     metric: str
     samples: int
     repeats: int
