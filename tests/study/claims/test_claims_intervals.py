@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from tallsbi.study.claims.intervals import (
-    FEWEST,
+    MIN_UNITS,
     UNBOUNDED,
     around,
     centre,
@@ -52,10 +52,10 @@ def test_infinite_values_are_beyond_all_finite_ones():
 
 
 def test_few_values_say_nothing():
-    assert around(np.arange(FEWEST - 1.0), 0.05) == UNBOUNDED
-    assert around(np.full(FEWEST, 2.0), 0.05) == UNBOUNDED
+    assert around(np.arange(MIN_UNITS - 1.0), 0.05) == UNBOUNDED
+    assert around(np.full(MIN_UNITS, 2.0), 0.05) == UNBOUNDED
     assert around(np.array([1.0, 2.0, 1.0, 2.0, np.inf]), 0.05) == UNBOUNDED
-    low, high = around(np.full(FEWEST, 0.0), 0.05, noise=0.02)
+    low, high = around(np.full(MIN_UNITS, 0.0), 0.05, noise=0.02)
     assert -0.03 < low < high < 0.03
 
 

@@ -11,7 +11,7 @@ from settings import toy_cell
 
 from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.study.references.toy import (
-    ENUMERATE,
+    MAX_ENUMERATED,
     _spread_out,
     certified_mala,
     enumerate_mixture,
@@ -149,8 +149,8 @@ def test_reference_draws_are_taken_evenly_from_all_chains():
 
 @pytest.mark.parametrize("problem", ["gaussian-wide", "mixture"])
 def test_reference_draws_come_with_certificates(problem):
-    toy = make_toy(toy_cell(problem, 2), ENUMERATE + 2, 1)
-    data = reference_draws(toy, [2, ENUMERATE + 2], 300, CHAINS, 1)
+    toy = make_toy(toy_cell(problem, 2), MAX_ENUMERATED + 2, 1)
+    data = reference_draws(toy, [2, MAX_ENUMERATED + 2], 300, CHAINS, 1)
     assert data.theta.dims == ("n", "seed", "sample", "parameter")
     assert data.theta.shape == (2, 2, 300, 2)
     assert bool(data.passed.all())

@@ -1,11 +1,10 @@
-"""Which parameter sets the published averages leave out (appendix on the benchmark results).
+"""Which parameter sets the published averages leave out (appendix on the sbibm results).
 
-The text says that outliers above the 99th percentile are excluded. What produced the printed numbers is this
-rule, applied here as it was: look at GAUSS alone, at N_train > 3000, at sW and MMD; in each of these cells
-flag every set above the 0.99 quantile of the cell's distances, and every set without a finite distance;
-unite the flags over metrics, N_train and n; drop the united sets from every method and every cell. One SIR
-set is always dropped. With 25 sets a quantile of 0.99 always flags the worst one, so the rule removes the
-sets where GAUSS does worst and favours it: this is why all averages are given without it as well.
+The text says that outliers above the 99th percentile are excluded. The printed numbers come from this rule: look only
+at GAUSS, N_train > 3000, sW and MMD; in each of these cells flag every set above the 0.99 quantile of the cell's
+distances, and every set without a finite distance; drop the sets flagged anywhere from every method and every cell.
+One SIR set is always dropped. With 25 sets a quantile of 0.99 always flags the worst one, so the rule removes the sets
+where GAUSS does worst, which favours it. All averages are therefore given without the rule as well.
 
 Sets are counted from 0 here, as in the data; the paper's numbers start at 1.
 """
@@ -21,7 +20,7 @@ METHOD = "GAUSS"
 METRICS = ("sw", "mmd")
 QUANTILE = 0.99
 ABOVE_N_TRAIN = 3000
-ALWAYS = {"sir": (11,)}  # number 12 of the paper: R0 = 1.5, hardly any infections
+ALWAYS_EXCLUDED = {"sir": (11,)}  # number 12 of the paper: R0 = 1.5, hardly any infections
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,10 @@ class Exclusion:
 
 def published(metrics: pd.DataFrame, task: str) -> Exclusion:
     """The rule applied to the distances of one task."""
-    mine = metrics[metrics.task == task]
-    sets = tuple(sorted(mine.set.unique().tolist()))
-    flagged = set(ALWAYS.get(task, ()))
-    judged = mine[(mine.method == METHOD) & (mine.n_train > ABOVE_N_TRAIN)]
+    distances = metrics[metrics.task == task]
+    sets = tuple(sorted(distances.set.unique().tolist()))
+    flagged = set(ALWAYS_EXCLUDED.get(task, ()))
+    judged = distances[(distances.method == METHOD) & (distances.n_train > ABOVE_N_TRAIN)]
     for _, cell in judged.groupby(["n_train", "n", "steps"]):
         for metric in METRICS:
             flagged |= outliers(cell.set_index("set")[metric])

@@ -3,8 +3,8 @@
 An infinite value is a run that was lost: worse than any finite one, by an unknown amount. From 6 values on, as far as
 their ranks can reach the level, the interval is that of Hodges and Lehmann for the centre of a symmetric distribution,
 which allows infinite values. Fewer finite values have Student's interval of their mean, and so have more than 200,
-whose mean is nearly normal. Fewer than `FEWEST` values decide nothing, and neither do fewer than 6 without any spread,
-since discrete values can agree by chance.
+whose mean is nearly normal. Fewer than `MIN_UNITS` values decide nothing, and neither do fewer than 6 without any
+spread, since discrete values can agree by chance.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-FEWEST = 5
+MIN_UNITS = 5
 _MIN_RANKED, _MAX_RANKED = 6, 200  # numbers of values with an interval by ranks
 UNBOUNDED = (-np.inf, np.inf)
 
@@ -35,7 +35,7 @@ def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0)
 
     `noise`: a lower bound on the standard deviation of a single value, for the case that few of them agree.
     """
-    if len(values) < FEWEST:
+    if len(values) < MIN_UNITS:
         return UNBOUNDED
     if _by_ranks(values, mean):
         interval = _hodges_lehmann(values, alpha)
@@ -55,7 +55,7 @@ def share(successes: int, count: int, alpha: float) -> Interval:
 
 def share_difference(left: tuple[int, int], right: tuple[int, int], alpha: float) -> Interval:
     """Newcombe's interval of the difference of two probabilities, from (successes, count) of each."""
-    if min(left[1], right[1]) < FEWEST:
+    if min(left[1], right[1]) < MIN_UNITS:
         return -1.0, 1.0
     p, q = left[0] / left[1], right[0] / right[1]
     (a, b), (c, d) = (_proportion(*side, alpha, "wilson") for side in (left, right))

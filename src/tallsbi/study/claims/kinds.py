@@ -173,8 +173,8 @@ def _located(
         return float(back(low)), float(back(high))
 
     missing = _too_few_replicates(numbers.index, test)
-    if not missing and len(values) < intervals.FEWEST:
-        missing = f"{len(values)} {_unit_names(test)}, {intervals.FEWEST} are needed"
+    if not missing and len(values) < intervals.MIN_UNITS:
+        missing = f"{len(values)} {_unit_names(test)}, {intervals.MIN_UNITS} are needed"
     estimate = float(back(intervals.centre(values, mean)))
     return Evidence(
         label, test.expected, estimate, interval, len(values), _unit_names(test), detail, missing=missing

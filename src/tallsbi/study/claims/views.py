@@ -16,10 +16,12 @@ import pandas as pd
 
 Frames = Mapping[str, pd.DataFrame]
 
-BASE = "LANGEVIN"  # times are relative to it
+TIME_BASELINE = "LANGEVIN"  # times are relative to it
 GUIDED = "GAUSS (CFG)"
-AT_END = 0.98  # share of the epochs after which a lowest loss is due to the end of training
-FAR = 10.0  # times the best distance any method has on the same posterior: a run that has blown up
+LAST_EPOCHS = 0.98  # share of the epochs after which a lowest loss is due to the end of training
+BLOWN_UP_FACTOR = (
+    10.0  # times the best distance any method has on the same posterior: a run that has blown up
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def _timing(frames: Frames, facts: Facts) -> pd.DataFrame:
     """`speedup`: the seconds of LANGEVIN in the same round and cell over those of the method."""
     frame = frames["toy_timing"]
     cell = ["problem", "m", "n", "steps", "round"]
-    base = frame[frame.method == BASE].set_index(cell).seconds
+    base = frame[frame.method == TIME_BASELINE].set_index(cell).seconds
     return frame.assign(speedup=base.reindex(frame.set_index(cell).index).to_numpy() / frame.seconds)
 
 
@@ -76,7 +78,7 @@ def _sbibm(frames: Frames, facts: Facts) -> pd.DataFrame:
     """`kept`: the published rule does not exclude the set; `blown`: lost, or far from what others reach."""
     frame = _infinite(_kept(frames["sbibm_distances"], facts), ["sw", "mmd", "c2st"])
     best = frame.groupby(["task", "n_train", "n", "set"]).sw.transform("min")
-    return frame.assign(blown=frame.lost | (frame.sw > FAR * best))
+    return frame.assign(blown=frame.lost | (frame.sw > BLOWN_UP_FACTOR * best))
 
 
 def _either_bounds(frames: Frames, facts: Facts) -> pd.DataFrame:
@@ -119,7 +121,9 @@ def _training(name: str, frames: Frames, facts: Facts) -> pd.DataFrame:
         jumps = part.val_loss.diff().abs().median() / part.val_loss.median()
         best = part.loc[part.val_loss.idxmin()]
         row = {**dict(zip(keys, key, strict=True)), "best_epoch": best.epoch, "best_loss": best.val_loss}
-        rows.append(row | {"jumps": _away(jumps), "at_end": bool(best.epoch > AT_END * part.epoch.max())})
+        rows.append(
+            row | {"jumps": _away(jumps), "at_end": bool(best.epoch > LAST_EPOCHS * part.epoch.max())}
+        )
     return pd.DataFrame(rows)
 
 

@@ -1,12 +1,12 @@
 """Independent draws of a posterior in two dimensions, through a grid that refines itself where the mass is.
 
-The grid starts coarse, on a window that holds the whole prior. At each level it keeps the cells within `_DROP` nats of
-the highest one. As long as it does not resolve the posterior it also keeps the `_RANKED` highest cells, whatever their
-density: a coarse grid shows a narrow posterior as a slope towards it. The neighbours of these cells are added, and each
-cell is cut in four. Refinement ends when cells and their parents agree about where the mass is.
+The grid starts coarse, on a window that holds the whole prior. At each level it keeps the cells within `_KEPT_NATS`
+nats of the highest one. As long as it does not resolve the posterior it also keeps the `_KEPT_CELLS` highest cells,
+whatever their density: a coarse grid shows a narrow posterior as a slope towards it. The neighbours of these cells are
+added, and each cell is cut in four. Refinement ends when cells and their parents agree about where the mass is.
 
-A draw is a cell, chosen by its probability, and a uniform place in it, accepted or rejected by the exact density there.
-The grid is thus only a proposal, and its coarseness does not reach the draws.
+A draw is a cell, chosen by its probability, and a uniform place in it, accepted or rejected by the exact density
+there. The grid is thus only a proposal, and its coarseness does not reach the draws.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tallsbi.study.references.certificate import Check
 Density = Callable[[np.ndarray], np.ndarray]
 """Points [N, 2] -> log densities [N] up to a constant."""
 
-_COARSE = 64
-_DROP = 25.0
-_RANKED = _COARSE**2 // 4
-_UNRESOLVED = 0.3
+_FIRST_SIDE = 64
+_KEPT_NATS = 25.0
+_KEPT_CELLS = _FIRST_SIDE**2 // 4
+_UNRESOLVED_DISAGREEMENT = 0.3
 _MAX_LEVELS = 24
 _MAX_CELLS = 400_000
 _MAX_WEIGHT = 4.0
@@ -78,11 +78,11 @@ def tabulate(
     log_density: Density, low: Float[np.ndarray, "2"], high: Float[np.ndarray, "2"], *, closed: bool
 ) -> Grid:
     """The grid on the window [low, high]; `closed`: the density is zero beyond the window."""
-    index = np.stack(np.meshgrid(*[np.arange(_COARSE)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    index = np.stack(np.meshgrid(*[np.arange(_FIRST_SIDE)] * 2, indexing="ij"), -1).reshape(-1, 2)
     parent_mass = np.full(len(index), np.nan)
     disagreement, parents = 1.0, np.arange(len(index))
     for level in range(_MAX_LEVELS):
-        side = _COARSE * 2**level
+        side = _FIRST_SIDE * 2**level
         size = (high - low) / side
         corner = low + index * size
         value = log_density(corner + 0.5 * size)
@@ -101,9 +101,9 @@ def tabulate(
         grid = Grid(corner, size, value, mass, level + 1, disagreement, border)
         if grid.resolved():
             break
-        keep = value >= highest - _DROP
-        if disagreement > _UNRESOLVED and len(value) > _RANKED:
-            keep |= value >= np.partition(value, -_RANKED)[-_RANKED]
+        keep = value >= highest - _KEPT_NATS
+        if disagreement > _UNRESOLVED_DISAGREEMENT and len(value) > _KEPT_CELLS:
+            keep |= value >= np.partition(value, -_KEPT_CELLS)[-_KEPT_CELLS]
         kept = _with_neighbours(index[keep], side)
         if 4 * len(kept) > _MAX_CELLS:
             break
@@ -125,12 +125,12 @@ def _code(index: Int[np.ndarray, "*N 2"], side: int) -> Int[np.ndarray, "*N"]:
     return index[..., 0] * (side + 2) + index[..., 1]
 
 
-_AROUND = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1], indexing="ij"), -1).reshape(-1, 2)
+_NEIGHBOURHOOD = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1], indexing="ij"), -1).reshape(-1, 2)
 
 
 def _with_neighbours(index: Int[np.ndarray, "N 2"], side: int) -> Int[np.ndarray, "K 2"]:
     """The cells and the eight around each, inside the window, in order."""
-    around = (index[:, None] + _AROUND).reshape(-1, 2)
+    around = (index[:, None] + _NEIGHBOURHOOD).reshape(-1, 2)
     around = around[((around >= 0) & (around < side)).all(-1)]
     _, first = np.unique(_code(around, side), return_index=True)
     return around[first]
@@ -138,7 +138,7 @@ def _with_neighbours(index: Int[np.ndarray, "N 2"], side: int) -> Int[np.ndarray
 
 def _at_the_border(index: Int[np.ndarray, "N 2"], side: int, closed: bool) -> np.ndarray:
     """Cells that lack a neighbour."""
-    around = index[:, None] + _AROUND
+    around = index[:, None] + _NEIGHBOURHOOD
     inside = ((around >= 0) & (around < side)).all(-1)
     present = np.isin(_code(around, side), _code(index, side))
     # Beyond a closed window there is nothing to lack.

@@ -1,12 +1,12 @@
 """Exact posteriors of the mixture tasks: x | theta ~ 1/2 N(theta, s_0^2 I) + 1/2 N(theta, s_1^2 I).
 
-Given which component each observation came from (an assignment), the posterior is Gaussian; the whole is a
-mixture over the 2^n assignments. Up to `ENUMERATE` observations all of them are used. Beyond, `search` looks for those
-that carry the mass: in ten dimensions an observation is either much nearer to theta than the wide component puts it, or
-much farther than the narrow one can reach, so few assignments matter. The search starts with theta at every observation
-and at their mean, alternates between assignment and posterior mean until nothing changes, and adds all changes of one
-and two observations. The draws show how much it missed: there the density of all assignments exceeds that of those
-used.
+Given which component each observation came from (an assignment), the posterior is Gaussian; the whole is a mixture
+over the 2^n assignments. Up to `MAX_ENUMERATED` observations all of them are used. Beyond, `search` looks for those
+that carry the mass: in ten dimensions an observation is either much nearer to theta than the wide component puts it,
+or much farther than the narrow one can reach, so few assignments matter. The search starts with theta at every
+observation and at their mean, alternates between assignment and posterior mean until nothing changes, and adds all
+changes of one and two observations. The draws show how much it missed: there the density of all assignments exceeds
+that of those used.
 
 Under a uniform prior the Gaussians are those of a flat one, cut off at its box.
 """
@@ -20,8 +20,8 @@ from jaxtyping import Bool, Float
 
 from tallsbi.study.tasks.base import Task
 
-ENUMERATE = 10
-_NEGLIGIBLE = 30.0
+MAX_ENUMERATED = 10
+_NEGLIGIBLE_NATS = 30.0
 _MAX_PASSES = 50
 
 
@@ -39,7 +39,7 @@ def sample(
     """Independent draws, and an estimate of the share of the posterior that the assignments used leave out."""
     stds = np.array(component_stds(task))
     prior_precision, box = _prior(task)
-    if len(x) <= ENUMERATE:
+    if len(x) <= MAX_ENUMERATED:
         narrow = ((np.arange(2 ** len(x))[:, None] >> np.arange(len(x))) & 1).astype(bool)
     else:
         narrow = search(x, stds, prior_precision)
@@ -135,7 +135,7 @@ def search(
         flips = np.array([np.isin(np.arange(n), pair) for pair in combinations(range(n), changed)])
         narrow = np.unique(np.concatenate([narrow, (narrow[:, None] ^ flips).reshape(-1, n)]), axis=0)
         log_weight = components(x, narrow, stds, prior_precision)[2]
-        narrow = narrow[log_weight > log_weight.max() - _NEGLIGIBLE]
+        narrow = narrow[log_weight > log_weight.max() - _NEGLIGIBLE_NATS]
     return narrow
 
 

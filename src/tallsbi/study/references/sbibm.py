@@ -89,7 +89,7 @@ def _closed_form(request: Request) -> list[Draws]:
 
 
 def _mixture(request: Request) -> list[Draws]:
-    method = "enumeration" if request.n <= mixture.ENUMERATE else "components"
+    method = "enumeration" if request.n <= mixture.MAX_ENUMERATED else "components"
     output = []
     for b in request.each(range(len(request.x))):
         data = request.x[b, : request.n]

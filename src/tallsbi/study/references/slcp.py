@@ -18,7 +18,7 @@ from tallsbi.study.references.standardised import Coordinates, weighted_likeliho
 from tallsbi.study.tasks.base import Task, float64_numpy
 
 SIGN_SYMMETRIC = (2, 3)
-_SMALLEST = 1e-300
+_MIN_MASS = 1e-300
 
 
 def coordinates(task: Task) -> Coordinates:
@@ -70,10 +70,10 @@ def _truncated(z: Any, mean: Any, std: Any, bound: float) -> tuple[Any, Any]:
     sign = jnp.where(low + high > 0, -1.0, 1.0)
     low, high, z = jnp.where(sign < 0, -high, low), jnp.where(sign < 0, -low, high), sign * z
     below, mass = ndtr(low), ndtr(high) - ndtr(low)
-    possible = mass > _SMALLEST
+    possible = mass > _MIN_MASS
     mass = jnp.where(possible, mass, 1.0)
     quantile = jnp.where(possible, below + ndtr(z) * mass, 0.5)
-    t = ndtri(jnp.clip(quantile, _SMALLEST, 1 - 1e-16))
+    t = ndtri(jnp.clip(quantile, _MIN_MASS, 1 - 1e-16))
     log_slope = jnp.where(possible, jnp.log(std) + jnp.log(mass) + 0.5 * t**2, -jnp.inf)
     # Rounding must not carry a draw out of the prior.
     return jnp.clip(mean + std * sign * t, -bound, bound), log_slope

@@ -1,9 +1,9 @@
 """Reference posteriors of the toy problems.
 
 The Gaussian problems have exact draws. The tall posterior of the mixture is a mixture of 2^n Gaussians, one per
-assignment of the observations to the two components of the simulator. Up to `ENUMERATE` observations, where it can have
-several separated modes, these are enumerated and sampled exactly; beyond, MALA samples from dispersed starts, with a
-certificate.
+assignment of the observations to the two components of the simulator. Up to `MAX_ENUMERATED` observations, where it
+can have several separated modes, these are enumerated and sampled exactly; beyond, MALA samples from dispersed starts,
+with a certificate.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tallsbi.study.tasks.toy import Toy
 if TYPE_CHECKING:
     import xarray as xr
 
-ENUMERATE = 10
+MAX_ENUMERATED = 10
 _THIN = 5
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def reference_draws(
         x = toy.x[:, :n]
         if toy.noise_components is None:
             theta, per_seed = _gaussian(toy, x, count, generator)
-        elif n <= ENUMERATE:
+        elif n <= MAX_ENUMERATED:
             theta = enumerate_mixture(x, toy.noise_components, count, generator)
             per_seed = [Certificate("enumeration")] * datasets
         else:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from tallsbi.study.analysis import exclusion
-from tallsbi.study.claims.intervals import FEWEST
+from tallsbi.study.claims.intervals import MIN_UNITS
 from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
@@ -68,7 +68,7 @@ def _note(tidy: pd.DataFrame) -> str:
         f"{len(main)} claims: {counts} (headline variants). A claim holds where the whole confidence interval "
         f"({100 * (1 - ALPHA):g} %, two-sided, paired over sets, seeds, rounds or draws, corrected for the number of "
         "comparisons where one of them is enough) is in the range the claim expects, and does not hold where all of "
-        f"it is outside. Fewer than {FEWEST} units decide nothing. Measured: the comparison that decides, a ratio, "
+        f"it is outside. Fewer than {MIN_UNITS} units decide nothing. Measured: the comparison that decides, a ratio, "
         f"difference, slope, share or value as the test says. Claims on which a fidelity switch decides: {split}. "
         "The CSV has the tests and the data behind them."
     )

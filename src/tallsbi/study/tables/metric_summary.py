@@ -14,9 +14,7 @@ import pandas as pd
 from tallsbi.study.analysis import exclusion
 from tallsbi.study.analysis.ranking import by_method, rank
 from tallsbi.study.settings.artifacts import SbibmTables
-from tallsbi.study.tables.render import Table
-
-METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
+from tallsbi.study.tables.render import METRICS, Table
 
 
 def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:

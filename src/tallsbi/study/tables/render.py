@@ -12,6 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+METRICS = {
+    "sw": "sW",
+    "mmd": "MMD²",
+    "c2st": "C2ST",
+}  # the distances of the sbibm part, as a reader sees them
 _LATEX = str.maketrans(
     {char: "\\" + char for char in "&%_#"} | {"±": r"$\pm$", "–": "--", "^": r"\^{}", "<": "$<$", ">": "$>$"}
 )

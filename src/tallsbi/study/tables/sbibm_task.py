@@ -16,9 +16,8 @@ import pandas as pd
 from tallsbi.study.analysis import exclusion
 from tallsbi.study.analysis.ranking import by_method, rank
 from tallsbi.study.settings.artifacts import SbibmTables
-from tallsbi.study.tables.render import Table, number, spread
+from tallsbi.study.tables.render import METRICS, Table, number, spread
 
-METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
 AVERAGE = ["mean", "std", "sets", "diverged", "best", "tied"]
 _BEST = " *"
 
