@@ -116,6 +116,19 @@ class Ledger:
     data: Link
     code: Link
 
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each claim, and one for each of its variants: the ledger as a plain table."""
+        rows = []
+        for claim in self.claims:
+            text = f"{claim.claim} ({claim.variant})" if claim.variant else claim.claim
+            first = (claim.id, claim.section, text, claim.printed, claim.measured, claim.uncertainty)
+            rows.append((*first, claim.verdict, claim.reading))
+            for other in claim.variants:
+                numbers = ("", other.measured, other.uncertainty, other.verdict, "")
+                rows.append((claim.id, claim.section, f"({other.name})", *numbers))
+        return rows
+
 
 @dataclass(frozen=True)
 class Page:

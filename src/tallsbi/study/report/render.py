@@ -1,21 +1,29 @@
-"""The page as one HTML file: style, script and pictures inside, nothing loaded from elsewhere."""
+"""Pages from templates: the report as one HTML file that loads nothing, and the gallery as Markdown."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tallsbi.study.report import captions
 from tallsbi.study.report.page import FAILS, HOLDS, UNDECIDED, Page
 
 TEMPLATES = Path(__file__).parent / "templates"
 _KINDS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
+_PLURALS = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: "are undecided at this scale"}
 
 
 def to_html(page: Page) -> str:
-    """The finished page."""
-    return _environment().get_template("index.html.j2").render(page=page)
+    """The finished report page."""
+    return render("index.html.j2", page=page)
+
+
+def render(template: str, **values: object) -> str:
+    """A template with its values."""
+    return _environment().get_template(template).render(**values)
 
 
 def verdict_kind(verdict: str) -> str:
@@ -23,15 +31,36 @@ def verdict_kind(verdict: str) -> str:
     return _KINDS.get(verdict, "other")
 
 
+def sums(counts: Iterable[tuple[str, int]]) -> str:
+    """How many claims have each verdict, as a part of a sentence."""
+    return ", ".join(
+        f"**{count}** {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
+        for verdict, count in counts
+        if count
+    )
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    return "".join(f"\\{character}" if character in "*`[]" else character for character in plain)
+
+
+def cell(text: str) -> str:
+    """Text for a cell of a Markdown table."""
+    return escape(text).replace("|", "&#124;")
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
+        autoescape=lambda name: name is None or not name.endswith(".md.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["verdict_kind"] = verdict_kind
+    environment.filters |= {"verdict_kind": verdict_kind, "sums": sums, "cell": cell}
+    environment.filters |= {"md": escape, "plain": captions.plain}
     return environment
