@@ -84,7 +84,6 @@ class Schedule:
 
 NETWORK = Schedule(quadratic=16.0)
 """exp(-16 t^2): what networks are trained with."""
-BENCHMARK = NETWORK
 
 TOY = Schedule(quadratic=9.975, linear=0.05)
 """exp(-9.975 t^2 - 0.05 t): both toy models."""
