@@ -15,7 +15,7 @@ from tallsbi.study.artifacts import ArtifactError
 from tallsbi.study.columns.tidy import ColumnsError
 from tallsbi.study.make_artifact import columns_module, make, read
 from tallsbi.study.settings.base import SettingsError
-from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study.whole import Study
 
 ROOT = Path(__file__).parents[2]
 

@@ -19,8 +19,8 @@ import yaml
 from tallsbi.runner.config import run_name
 from tallsbi.study.make_artifact import columns_module
 from tallsbi.study.settings.base import Settings
-from tallsbi.study.settings.study import Study
 from tallsbi.study.settings.study.artifacts import SETTINGS, other_run
+from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tasks import label_of
 
 DECLARATION = "workflow/artifacts.yaml"

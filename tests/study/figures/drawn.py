@@ -8,7 +8,7 @@ from config_files import resolved
 from matplotlib.colors import to_rgba
 
 from tallsbi.study import artifacts
-from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study.whole import Study
 
 ROOT = Path(__file__).parents[3]
 CAPTIONS = ROOT / "workflow" / "report"

@@ -16,7 +16,7 @@ from tallsbi.study import artifacts
 from tallsbi.study.report.gather import Sources, gather
 from tallsbi.study.report.page import Page
 from tallsbi.study.report.record import RunRecord
-from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
 ROOT = Path(__file__).parents[3]

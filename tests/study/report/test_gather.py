@@ -15,7 +15,7 @@ from tallsbi.storage.files import DataError, read_csv, write_csv
 from tallsbi.study import artifacts
 from tallsbi.study.report import captions, gather, records
 from tallsbi.study.report.render import to_html
-from tallsbi.study.settings.study import Study
+from tallsbi.study.settings.study.whole import Study
 
 
 @pytest.fixture
