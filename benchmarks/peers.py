@@ -27,8 +27,7 @@ from torch import Tensor
 from tallsbi import TallPosterior
 from tallsbi.metrics.c2st import c2st
 from tallsbi.metrics.sliced import sliced_wasserstein
-from tallsbi.priors.gaussian import Gaussian
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 
 M, RHO = 2, 0.8
 NOISE = 0.5 * ((1 - RHO) * torch.eye(M) + RHO * torch.ones(M, M))

@@ -9,9 +9,9 @@ from torch import distributions as td
 from tallsbi import TallPosterior
 from tallsbi.algorithms.base import Problem
 from tallsbi.api.engine import Engine
-from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 from tallsbi.schedule import NETWORK
-from tallsbi.scores.gaussian import GaussianScore, tall_posterior
+from tallsbi.scores.gaussian import GaussianScore
 
 MEAN, VARIANCE = torch.tensor([1.0, -2.0]), torch.tensor([4.0, 1.0])
 FACTOR = torch.tensor([[1.0, 0.0], [0.6, 0.8]])

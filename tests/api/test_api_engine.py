@@ -6,8 +6,7 @@ import scipy.stats
 import torch
 from oracles import GaussianCase
 
-from tallsbi.priors.gaussian import Gaussian
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 
 
 def grid_moments(case, b, axes):

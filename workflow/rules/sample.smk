@@ -10,7 +10,7 @@ def sample_settings(wildcards):
 
 
 def sampled(wildcards):
-    return work.sample_of(part_of(wildcards), wildcards.variant, sample_settings(wildcards))
+    return work.sample_of(part_of(wildcards), sample_settings(wildcards))
 
 
 def sample_key(wildcards):

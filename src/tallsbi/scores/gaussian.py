@@ -67,14 +67,3 @@ class BoundGaussianScore(BoundScore):
         scores = self(theta, t)
         m = theta.shape[-1]
         return scores, -self.precision(t)[:, None, None].expand(*scores.shape[:3], m, m)
-
-
-def tall_posterior(
-    prior: Gaussian, noise_cov: Float[Tensor, "m m"], x: Float[Tensor, "B n m"]
-) -> tuple[Float[Tensor, "B m"], Float[Tensor, "B m m"]]:
-    """Mean and covariance given all n observations of each dataset: V_n = (C^-1 + n noise^-1)^-1."""
-    prior_precision = torch.linalg.inv(prior.cov)
-    noise_precision = torch.linalg.inv(noise_cov)
-    cov = torch.linalg.inv(prior_precision + x.shape[1] * noise_precision).expand(x.shape[0], -1, -1)
-    right = x.sum(1) @ noise_precision + (prior_precision @ prior.mean[..., None])[..., 0]
-    return (cov @ right[..., None])[..., 0], cov

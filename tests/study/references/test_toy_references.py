@@ -9,7 +9,7 @@ import torch
 from oracles import check_gaussian_draws, generator
 from settings import toy_cell
 
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.priors.gaussian import tall_posterior
 from tallsbi.study.references.toy import (
     MAX_ENUMERATED,
     _spread_out,

@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.priors.gaussian import tall_posterior
 from tallsbi.random import torch_generator
-from tallsbi.scores.gaussian import tall_posterior
 from tallsbi.study.references.certificate import Certificate, chain_checks, pack
 from tallsbi.study.references.mala import mala
 from tallsbi.study.settings.chains import ChainSettings

@@ -7,11 +7,11 @@ import pandas as pd
 import torch
 
 from tallsbi.algorithms.base import Problem
-from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 from tallsbi.random import numpy_generator, torch_generator
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import TOY
-from tallsbi.scores.gaussian import GaussianScore, tall_posterior
+from tallsbi.scores.gaussian import GaussianScore
 from tallsbi.study.columns.toy import PEDAGOGICAL
 from tallsbi.study.settings.toy import PedagogicalSettings
 from tallsbi.study.tasks.toy import equicorrelation, gaussian_noise

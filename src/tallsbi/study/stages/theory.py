@@ -23,14 +23,14 @@ from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
 from tallsbi.compose.jac import JacScore
-from tallsbi.priors.gaussian import Gaussian
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 from tallsbi.random import numpy_generator
 from tallsbi.samplers.base import Noise, Sampler
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.samplers.det_gef import DetGef
 from tallsbi.schedule import TOY
 from tallsbi.scores.base import BoundScore, Score
-from tallsbi.scores.gaussian import GaussianScore, tall_posterior
+from tallsbi.scores.gaussian import GaussianScore
 from tallsbi.study.columns.run import THEORY
 from tallsbi.study.settings.theory import TheorySettings
 from tallsbi.study.settings.toy import ToyCell

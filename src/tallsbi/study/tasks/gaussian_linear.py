@@ -14,8 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from tallsbi.priors.gaussian import Gaussian
-from tallsbi.scores.gaussian import tall_posterior
+from tallsbi.priors.gaussian import Gaussian, tall_posterior
 from tallsbi.study.tasks.base import TRAINING_DRAWS, Task, float64_numpy
 
 DIM = 10

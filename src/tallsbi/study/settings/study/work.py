@@ -52,7 +52,7 @@ def sample(settings: SampleSettings, datasets: int = 1) -> float:
     return sum(network_rows(one, settings.samples, n, datasets) for one in options for n in settings.n_obs)
 
 
-def sample_of(part: SbibmPart | JrnmmPart, variant: str, settings: SampleSettings) -> float:
+def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:
     """The share of a batch."""
     if settings.kind == "sets":
         return sample(settings, part.section["sets"]) / part.batches

@@ -1,0 +1,180 @@
+"""What the study decides from its configuration: settings of jobs with nothing that a job does not depend on."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tallsbi.runner.config import load_or_exit
+from tallsbi.study.config_rules import problems
+from tallsbi.study.settings.study import work
+from tallsbi.study.settings.study.whole import Study
+from tallsbi.study.settings.train import Candidate
+
+ROOT = Path(__file__).parents[3]
+
+
+def resolved(**top):
+    given = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    return load_or_exit({**given, **top}, ROOT, problems)
+
+
+CONFIG = resolved()
+
+
+def changed(*keys, to):
+    """The study with another value of a key."""
+    config = copy.deepcopy(CONFIG)
+    at = config
+    for key in keys[:-1]:
+        at = at[key]
+    at[keys[-1]] = to
+    return Study(config)
+
+
+STUDY = Study(CONFIG)
+
+
+def jobs(study):
+    """Settings of one job of each stage and part."""
+    toy, sbibm, jrnmm = study.toy, study.sbibm, study.jrnmm
+    return {
+        "toy sample": toy.sample("mixture", 10, 0.01, 50, "GAUSS-clip"),
+        "toy measure": toy.measure(by_steps=False),
+        "toy reference": toy.reference("mixture", 10),
+        "toy time": toy.time("mixture", 10),
+        "pedagogical": toy.pedagogical(),
+        "theory": study.theory(),
+        "sbibm simulate": sbibm.simulate("slcp", "simulations"),
+        "groups": sbibm.simulate("slcp", "groups"),
+        "sbibm observe": sbibm.observe("slcp", "observations"),
+        "reference": sbibm.reference("slcp"),
+        "sbibm train": sbibm.train("slcp", 2000, Candidate(0.001, 64)),
+        "guidance train": sbibm.train_guidance("slcp", 2000),
+        "partial train": sbibm.train_groups("slcp", 2000, "mean", 3),
+        "select": sbibm.select("slcp"),
+        "sbibm sample": sbibm.sample("slcp", 2000, "samples", "JAC", "1-of-2"),
+        "other bounds": sbibm.sample("slcp", 2000, "other_bounds", "JAC", "1-of-2"),
+        "guidance sample": sbibm.sample("slcp", 2000, "guidance", "GAUSS", "1-of-2"),
+        "partial sample": sbibm.sample_groups("slcp", 2000),
+        "measure": sbibm.measure(2000, "samples"),
+        "partial measure": sbibm.measure(2000, "partial"),
+        "steps": sbibm.time_steps("sir"),
+        "many": sbibm.time_many("sir"),
+        "many observations": sbibm.observe_many("sir"),
+        "jrnmm simulate": jrnmm.simulate("3d", "simulations"),
+        "jrnmm observe": jrnmm.observe("3d", "observations"),
+        "calibration": jrnmm.observe("3d", "calibration"),
+        "jrnmm train": jrnmm.train("3d", 3000, Candidate(0.001, 256)),
+        "jrnmm sample": jrnmm.sample("3d", 3000, "samples", "GAUSS", "1-of-1"),
+        "jrnmm single": jrnmm.sample("3d", 3000, "single", "GAUSS", "1-of-1"),
+        "jrnmm pairs": jrnmm.sample("3d", 3000, "calibration", "GAUSS", "1-of-1"),
+        "jrnmm test": jrnmm.test_calibration(8),
+        "dirac": jrnmm.dirac(),
+    }
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("protocol", ["published", "stated"])
+def test_settings_survive_the_params_of_a_rule(scale, protocol):
+    for name, settings in jobs(Study(resolved(scale=scale, protocol=protocol))).items():
+        assert type(settings).from_params(settings.as_params()) == settings, name
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "concerned"),
+    [
+        (("sbibm", "epochs"), 7, {"sbibm train", "guidance train", "partial train"}),
+        (("sbibm", "guidance", "drop"), 0.5, {"guidance train"}),
+        (("jrnmm", "epochs"), 7, {"jrnmm train"}),
+        (("jrnmm", "theta", "C"), 100, {"jrnmm observe", "dirac"}),
+        (("fidelity", "jrnmm_sigma"), [1, 2], {"jrnmm simulate", "calibration", "jrnmm train", "jrnmm sample",
+                                               "jrnmm single", "jrnmm pairs", "dirac"}),
+        (("jrnmm", "lc2st", "cov_samples"), 7, {"jrnmm pairs"}),
+        (("toy", "timing", "repeats"), 9, {"toy time"}),
+        (("toy", "mala", "retries"), 9, {"toy reference"}),
+        (("sbibm", "steps", "grid"), [9], {"steps"}),
+        (("metrics", "c2st_backend"), "sbibm", {"measure", "partial measure"}),
+        (("sbibm", "reference", "retries"), 9, {"reference", "many observations"}),
+    ],
+)  # fmt: skip
+def test_a_value_concerns_the_jobs_that_depend_on_it(keys, value, concerned):
+    before, after = jobs(STUDY), jobs(changed(*keys, to=value))
+    assert {name for name in before if before[name] != after[name]} == concerned
+
+
+def test_main_tasks_train_the_grid_and_others_the_published_choice():
+    assert len(STUDY.sbibm.candidates("slcp")) == 4
+    assert STUDY.sbibm.candidates("two_moons") == (Candidate(0.0001, 64),)
+    assert STUDY.sbibm.published("lotka_volterra") == Candidate(0.001, 256)
+    assert STUDY.sbibm.published("slcp").folder == "bs~256-lr~0.0001"
+    assert {candidate.batch_size for candidate in STUDY.jrnmm.candidates("3d")} == {256}
+
+
+def test_the_rule_of_selection_follows_early_stopping():
+    assert STUDY.sbibm.select("slcp").rule == "published"
+    assert changed("fidelity", "early_stopping", to=True).jrnmm.select("3d").rule == "stated"
+
+
+def test_other_bounds_are_the_other_factor():
+    for factor, other in ((2.0, 1.0), (1.0, 2.0)):
+        sbibm = changed("fidelity", "uniform_bounds_factor", to=factor).sbibm
+        plain, changed_bounds = (
+            sbibm.sample("slcp", 2000, variant, "JAC", "1-of-1") for variant in ("samples", "other_bounds")
+        )
+        assert (plain.bounds_factor, changed_bounds.bounds_factor) == (factor, other)
+
+
+def test_n_of_tables_and_of_steps_are_those_there_are():
+    assert STUDY.sbibm.shown_n_obs == [1, 8]  # of the listed 1, 14, 30 only one is in this run: all are shown
+    assert changed("sbibm", "n_obs", to=[1, 8, 14]).sbibm.shown_n_obs == [1, 14]
+    assert STUDY.sbibm.steps_n_obs == [8]
+    assert changed("sbibm", "n_obs", to=[1, 5]).sbibm.steps_n_obs == [5]
+
+
+def test_steps_are_limited_by_the_part_and_given_by_the_cell_of_a_toy():
+    assert STUDY.sbibm.sample("slcp", 2000, "samples", "JAC", "1-of-1").methods.options["JAC"]["steps"] == 50
+    assert STUDY.toy.n_obs_of("GAUSS", 150) == [2, 8, 32]
+    assert STUDY.toy.n_obs_of("GAUSS", 50) == [32]
+
+
+def test_partial_networks_are_those_of_real_groups():
+    assert STUDY.sbibm.group_networks == ["n_max~3-mean", "n_max~3-deep_set"]
+    assert STUDY.sbibm.measure(2000, "partial").runs[0] == "n_max~3-mean/GAUSS"
+
+
+def test_numbers_of_observations_are_split_into_batches():
+    jrnmm = changed("jrnmm", "batches", to=2).jrnmm
+    assert jrnmm.n_obs_batches == 2
+    assert [jrnmm.sample("3d", 9, "samples", "JAC", f"{i}-of-2").n_obs for i in (1, 2)] == [(1,), (8,)]
+
+
+def test_work_grows_with_what_is_computed():
+    assert work.network_rows({"steps": 10}, 5, 2, step=0) == 10 * 5 * 2 / 1000
+    covariances = {"steps": 10, "cov_steps": 4, "cov_samples": 3, "inner_steps": 2}
+    assert work.network_rows(covariances, 5, 2, datasets=7, step=0) == (20 * 70 + 4 * 42) / 1000
+    one, two = (STUDY.sbibm.train("slcp", n, Candidate(0.001, 60)) for n in (500, 1000))
+    assert work.train(two) == 2 * work.train(one) == 50 * 1000 * 2 / 1000
+    whole, half = STUDY, changed("sbibm", "batches", to=2)
+    sizes = [
+        work.sample_of(study.sbibm, study.sbibm.sample("slcp", 2000, "samples", "JAC", "1-of-2"))
+        for study in (whole, half)
+    ]
+    assert sizes[0] == 2 * sizes[1]
+
+
+def test_reading_the_settings_waits_for_no_library():
+    """The workflow does so each time it starts."""
+    program = (
+        "import sys; import tallsbi.study.settings.study.whole, tallsbi.study.settings.study.work; "
+        "print([m for m in ('torch', 'numba', 'jax', 'pandas', 'xarray') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT / "src"
+    )
+    assert done.stdout.strip() == "[]"

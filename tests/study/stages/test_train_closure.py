@@ -1,0 +1,34 @@
+"""What a training depends on: nothing that only sampling needs, so that an edit there retrains nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tallsbi.runner.fingerprint import closure
+from tallsbi.study.tasks import JRNMM, module_of, names
+
+ROOT = Path(__file__).parents[3]
+SAMPLING = (
+    "compose",
+    "samplers",
+    "algorithms",
+    "api",
+    "scores.gaussian",
+    "scores.mixture",
+    "scores.perturbed",
+)
+
+
+@pytest.mark.parametrize("script", ["train", "train_partial", "select", "simulate", "observe"])
+def test_no_sampler_composition_or_toy_score_is_reached(script):
+    for name in [*names(), *JRNMM]:
+        reached = closure(f"workflow/scripts/{script}.py", module_of(name), root=ROOT)
+        beginnings = tuple(f"tallsbi.{package}" for package in SAMPLING)
+        assert [module for module in reached if module.startswith(beginnings)] == [], name
+
+
+def test_toys_do_not_depend_on_networks_nor_networks_on_toys():
+    toys = closure("workflow/scripts/sample_toy.py", root=ROOT)
+    networks = closure("workflow/scripts/sample.py", module_of("sir"), root=ROOT)
+    assert not {"tallsbi.scores.network", "tallsbi.api.engine"} & set(toys)
+    assert not {"tallsbi.study.tasks.toy", "tallsbi.scores.perturbed"} & set(networks)
