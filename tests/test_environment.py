@@ -1,20 +1,16 @@
 """The pins, the conda file and pyproject.toml agree, and the installed packages agree with them."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from importlib import metadata
-from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PIN = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!]+)")
 # pip is the installer, not something it installs.
 INSTALLER = {"pip"}
@@ -158,14 +154,3 @@ def test_pins_meet_the_requirements_of_the_pinned_packages(pins):
         if found := violations(requirements, pins):
             problems[name] = found
     assert problems == {}
-
-
-def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
-    """Benchmarks, tests and workflow stay in the repository."""
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    names = ZipFile(wheel).namelist()
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"tallsbi"}
-    assert "tallsbi/api/__init__.py" in names
-    assert "tallsbi/benchmarks/__init__.py" not in names

@@ -6,12 +6,11 @@ import os
 import re
 import runpy
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 LINT = runpy.run_path(str(ROOT / "workflow/lint.py"))
 
 

@@ -3,14 +3,13 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 import tallsbi
 from tallsbi.runner.fingerprint import closure
 
-ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "tallsbi"
 
 

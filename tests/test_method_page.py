@@ -2,11 +2,10 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 ROWS = re.findall(
     r"^\| (\(.+?\)) \|.*?\[.*?\]\(\.\./(.*?)\)",
     (ROOT / "docs/method.md").read_text(encoding="utf-8"),

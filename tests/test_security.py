@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 import yaml
+from paths import ROOT
 
 from tallsbi.runner import config as cfg
 from tallsbi.study.config_rules import problems
 
-ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(ROOT.glob("workflow/scripts/*.py"))
 MODULES = sorted(ROOT.glob("src/**/*.py"))
 RULES = [ROOT / "Snakefile", *sorted(ROOT.glob("workflow/**/*.smk"))]

@@ -2,12 +2,10 @@
 
 import re
 import warnings
-from pathlib import Path
 
 import pytest
 import torch
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 def blocks(path, heading=None):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 from api_models import datasets, quick_fit, simulator
-from problems import generator
+from oracles import generator
 from torch import distributions as td
 
 from tallsbi import TallPosterior

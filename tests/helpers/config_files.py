@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import yaml
+from paths import ROOT
 
 from tallsbi.runner import config as cfg
 from tallsbi.study.config_rules import problems
 
-ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = cfg.load_schema(ROOT)
 FILES = {layer: sorted((ROOT / folder).glob("*.yaml")) for layer, folder in cfg.FOLDERS.items()}
 

@@ -10,10 +10,6 @@ SMALL = TrainingSettings(
 )
 
 
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
 class LinearGaussian:
     """theta ~ N(0, prior), x = theta + N(0, noise): diagonal, so that every score has one line."""
 

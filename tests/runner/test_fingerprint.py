@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import ROOT
 
 from tallsbi.runner.fingerprint import FingerprintError, closure, fingerprint
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SCRIPT = "workflow/scripts/run.py"
 
 PROJECT = {
@@ -322,8 +322,8 @@ def test_nothing_of_the_package_is_imported():
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('tallsbi', 'torch', 'numpy')))\n"
     )
     result = subprocess.run(
-        [sys.executable, "-c", code, str(REPOSITORY)],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "src")},
+        [sys.executable, "-c", code, str(ROOT)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=True,

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.scores.normaliser import Normaliser
 

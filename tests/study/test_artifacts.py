@@ -2,12 +2,12 @@
 
 from importlib import import_module
 from inspect import signature
-from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 from config_files import resolved
+from paths import ROOT
 
 from tallsbi.runner.fingerprint import closure
 from tallsbi.study import artifacts
@@ -16,8 +16,6 @@ from tallsbi.study.columns.tidy import ColumnsError
 from tallsbi.study.make_artifact import columns_module, make, read
 from tallsbi.study.settings.base import SettingsError
 from tallsbi.study.settings.study.whole import Study
-
-ROOT = Path(__file__).parents[2]
 
 
 def study(**changes):

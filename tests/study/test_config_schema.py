@@ -1,7 +1,4 @@
-"""Schema, files and docs of the configuration say the same, and the schema is strict.
-
-Run as a script, `python tests/study/test_config_schema.py` rewrites the table of docs/config.md from schema and layers.
-"""
+"""Schema, files and docs of the configuration say the same, and the schema is strict."""
 
 from __future__ import annotations
 
@@ -10,20 +7,10 @@ import difflib
 import re
 
 import pytest
+from config_docs import TABLE_HEAD, docs_table, wildcard
 from config_files import FILES, ROOT, SCHEMA, load
 
-from tallsbi.runner.config_schema import Validator, allowed, child, leaves, schema_leaves
-
-TABLE_HEAD = "| key | allowed | value | meaning |\n| --- | --- | --- | --- |\n"
-
-
-def wildcard(path: tuple) -> str:
-    """The path with free names as the schema writes them: methods.<NAME>.steps."""
-    node, names = SCHEMA, []
-    for key in path:
-        names.append(key if key in node.get("properties", {}) else node.get("x-name", key))
-        node = child(node, key) or {}
-    return ".".join(names)
+from tallsbi.runner.config_schema import Validator, leaves, schema_leaves
 
 
 def schema_keys() -> set[str]:
@@ -65,7 +52,7 @@ def test_docs_table_is_up_to_date():
     kept = [comparable(line) for line in old.splitlines()]
     new = [comparable(line) for line in docs_table().removeprefix(TABLE_HEAD).splitlines()]
     diff = "\n".join(difflib.unified_diff(kept, new, "docs/config.md", "schema and layers", lineterm="", n=0))
-    assert not diff, f"run `python tests/study/test_config_schema.py` to update the table\n{diff}"
+    assert not diff, f"run `python tests/helpers/config_docs.py` to update the table\n{diff}"
 
 
 def comparable(line: str) -> str:
@@ -140,33 +127,3 @@ def test_a_laxer_schema_is_noticed(word):
         path, node = [(path, node) for path, node in nodes(schema) if word in node][index]
         del node[word]
         assert lapses(schema), f"{word} taken from {path or 'the top'}"
-
-
-# The table of the docs
-
-
-def value_text(key: str, data: dict) -> str:
-    found = {path: value for path, value in leaves(data) if wildcard(path) == key}
-    name = next((i for i, part in enumerate(key.split(".")) if part.startswith("<")), -1)
-    words = [f"{path[name]} {value}" if "<" in key else str(value) for path, value in found.items()]
-    return ", ".join(words)
-
-
-def row(key: str, node: dict) -> str:
-    files = FILES.get(node.get("x-layer"), [ROOT / "config.yaml"])
-    values = {file.stem: value_text(key, load(file)) or "not set" for file in files}
-    first, *others = values.values()
-    if {*others} - {first}:
-        value = "; ".join(f"{name}: {text}" for name, text in values.items())
-    else:
-        value = f"all {node['x-layer']}s: {first}" if "x-layer" in node else first
-    return f"| `{key}` | {allowed(node)} | {value} | {node['description']} |\n"
-
-
-def docs_table() -> str:
-    return TABLE_HEAD + "".join(row(*item) for item in schema_leaves(SCHEMA).items())
-
-
-if __name__ == "__main__":
-    page = ROOT / "docs/config.md"
-    page.write_text(page.read_text(encoding="utf-8").split(TABLE_HEAD)[0] + docs_table(), encoding="utf-8")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine

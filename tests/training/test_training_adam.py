@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.training.adam import Adam
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import generator
+from oracles import generator
 
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork

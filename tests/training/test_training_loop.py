@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from problems import SMALL, LinearGaussian, generator
+from oracles import generator
+from problems import SMALL, LinearGaussian
 
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss

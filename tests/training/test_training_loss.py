@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from problems import generator
+from oracles import generator
 
 from tallsbi.schedule import NETWORK, Schedule
 from tallsbi.scores.network import Architecture, ScoreNetwork

@@ -1,16 +1,15 @@
 """The file of claims: complete, checked, and about data that the workflow makes."""
 
 import copy
-from pathlib import Path
 
 import pytest
 import yaml
+from paths import ROOT
 
 from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, read, single_tests
 from tallsbi.study.claims.views import SOURCES
 from tallsbi.study.columns.catalogue import TABLES
 
-ROOT = Path(__file__).parents[3]
 FILE = ROOT / "workflow/resources/claims.yaml"
 SCHEMA_TEXT = yaml.safe_load((ROOT / SCHEMA).read_text())
 

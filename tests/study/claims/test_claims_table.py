@@ -1,16 +1,15 @@
 """The ledger of a whole made-up run: in one the paper's story is true, in one there is next to no data."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from claims_data import FIDELITY, run, settings
+from paths import ROOT
 
 from tallsbi.study.claims.verdicts import Verdict
 from tallsbi.study.tables.claims import make
 from tallsbi.study.tables.render import to_latex, to_markdown
 
-ROOT = Path(__file__).parents[3]
 FILE = ROOT / "workflow/resources/claims.yaml"
 # What cannot be made undecided by few sets and seeds: no noise, or replicates of another kind (rounds, draws).
 OTHER = {

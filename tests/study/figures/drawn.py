@@ -1,16 +1,15 @@
 """What a drawn figure shows, for the tests: lines, marks and legend by name."""
 
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 from config_files import resolved
 from matplotlib.colors import to_rgba
+from paths import ROOT
 
 from tallsbi.study import artifacts
 from tallsbi.study.settings.study.whole import Study
 
-ROOT = Path(__file__).parents[3]
 CAPTIONS = ROOT / "workflow" / "report"
 DECLARED = artifacts.read(ROOT, Study(resolved())).artifacts
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from config_files import resolved
 from matplotlib.figure import Figure
+from paths import ROOT
 
 from tallsbi.storage.files import write_csv, write_text
 from tallsbi.study import artifacts
@@ -19,7 +20,6 @@ from tallsbi.study.report.record import RunRecord
 from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
-ROOT = Path(__file__).parents[3]
 FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d")
 ENDED = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 VERDICTS = ("holds", "does not hold", "undecided at this scale")

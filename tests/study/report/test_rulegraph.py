@@ -2,13 +2,12 @@
 
 import io
 import re
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from tallsbi.study.report import rulegraph
 
-ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / rulegraph.DOCUMENT).read_text(encoding="utf-8")
 SAMPLE = """---
 title: DAG

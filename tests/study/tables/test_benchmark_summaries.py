@@ -1,11 +1,11 @@
 """The tables metric_summary and reference_certificates."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from paths import RESOURCES
 from table_data import SETTINGS, frame, together
 
 from tallsbi.study.columns.sbibm import CERTIFICATES
@@ -16,7 +16,6 @@ from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.tables import metric_summary, reference_certificates
 from tallsbi.study.tasks import load
 
-RESOURCES = Path(__file__).parents[3] / "workflow" / "resources"
 PAPER = pd.read_csv(RESOURCES / "metric_summary.csv")
 BASE = np.linspace(0.3, 0.6, 25)
 

@@ -1,17 +1,16 @@
 """The task tables: both averages, the best, the printed numbers, and what diverged."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from paths import RESOURCES
 from table_data import SETTINGS, frame, together
 
 from tallsbi.study.tables import sbibm_task
 from tallsbi.study.tables.render import to_latex, to_markdown
 
-RESOURCES = Path(__file__).parents[3] / "workflow" / "resources"
 PAPER = pd.read_csv(RESOURCES / "sbibm_tables.csv")
 GAUSS = np.append(np.linspace(0.3, 0.5, 24), 2.0)
 LANGEVIN = np.where(np.arange(25) == 4, np.nan, 0.9)

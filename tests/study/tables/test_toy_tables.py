@@ -1,15 +1,12 @@
 """Rendering of tables, and the tables of the toy study."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
+from paths import RESOURCES
 
 from tallsbi.study.settings.artifacts import ToyCell, ToyTables
 from tallsbi.study.tables import render, toy_speedup, toy_sw_time
-
-RESOURCES = Path(__file__).parents[3] / "workflow" / "resources"
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from paths import ROOT
 
 from tallsbi.runner import fingerprint
 from tallsbi.study import tasks
@@ -22,7 +22,6 @@ NAMES = [
     "slcp",
     "two_moons",
 ]
-ROOT = Path(__file__).parents[3]
 
 
 def test_there_are_the_nine_tasks_of_the_paper():
