@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tallsbi.study.references.annealing import DISPERSED, dispersed_starts
+from tallsbi.study.references.annealing import START_POWER, dispersed_starts
 from tallsbi.study.tasks.base import use_float64
 
 use_float64()
@@ -32,12 +32,12 @@ def test_starts_are_wider_than_the_posterior_and_the_metric_is_not():
 
     starts, metric = (np.asarray(v) for v in run(log_ratio, centre, 256, 1))
     posterior = np.linalg.inv(np.eye(DIM) + precision)
-    wide = np.linalg.inv(np.eye(DIM) + DISPERSED * precision)
+    wide = np.linalg.inv(np.eye(DIM) + START_POWER * precision)
     for sample, exact in ((np.cov(starts.T), wide), (metric, posterior)):
         root = np.linalg.inv(np.linalg.cholesky(exact))
         eigenvalues = np.linalg.eigvalsh(root @ sample @ root.T)
         assert np.all((eigenvalues > 0.4) & (eigenvalues < 1.9))
-    mean = wide @ (DISPERSED * precision @ centre)
+    mean = wide @ (START_POWER * precision @ centre)
     assert np.all(np.abs(starts.mean(0) - mean) < 0.5 * np.sqrt(np.diag(wide)))
 
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from paths import RESOURCES
 
-from tallsbi.study.settings.artifacts import ToyCell, ToyTables
+from tallsbi.study.settings.artifacts import ToyTables
+from tallsbi.study.settings.toy import ToyCell
 from tallsbi.study.tables import render, toy_speedup, toy_sw_time
 
 
