@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from paths import RESOURCES
 
-from tallsbi.study.settings.artifacts import ToyTables
-from tallsbi.study.settings.toy import ToyCell
+from tallsbi.study.settings.artifacts import TableCell, ToyTables
 from tallsbi.study.tables import render, toy_speedup, toy_sw_time
 
 
@@ -65,7 +64,7 @@ def test_latex_escapes_what_is_special():
 
 SETTINGS = ToyTables(
     problem="gaussian-wide",
-    cell=ToyCell(dim=10, n_obs=32, noise=0.01),
+    cell=TableCell(dim=10, n_obs=32, noise=0.01),
     metric="max_sw_norm",
     samples=1000,
     repeats=2,
