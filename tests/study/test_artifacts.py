@@ -12,8 +12,9 @@ from paths import ROOT
 from tallsbi.runner.fingerprint import closure
 from tallsbi.study import artifacts
 from tallsbi.study.artifacts import ArtifactError
+from tallsbi.study.columns.catalogue import module_of
 from tallsbi.study.columns.tidy import ColumnsError
-from tallsbi.study.make_artifact import columns_module, make, read
+from tallsbi.study.make_artifact import make, read
 from tallsbi.study.settings.base import SettingsError
 from tallsbi.study.settings.study.whole import Study
 
@@ -56,9 +57,7 @@ def test_every_function_exists_and_takes_its_arguments_and_settings(artifact):
     signature(function).bind({}, artifact.settings, **artifact.arguments)
     kind = type(artifact.settings)
     assert kind.from_params(artifact.settings.as_params()) == artifact.settings
-    assert all(
-        columns_module(path) or path.startswith("workflow/resources/") for path in artifact.data.values()
-    )
+    assert all(module_of(path) or path.startswith("workflow/resources/") for path in artifact.data.values())
 
 
 def test_paths_are_those_of_the_run():
@@ -152,7 +151,7 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
     assert users("figures.panels") == set(reached) - {"pedagogical", "sbibm_pairplots"}
     assert users("columns.toy") == {each.id for each in figures if each.target == "toy"}
     assert users("columns.jrnmm") == {each.id for each in figures if each.target == "jrnmm"}
-    assert users("artifacts") == users("settings.study") == users("columns.catalogue") == set()
+    assert users("artifacts") == users("settings.study") == set()
 
 
 @pytest.mark.parametrize(

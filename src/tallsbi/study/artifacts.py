@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from tallsbi.runner.config import run_name
-from tallsbi.study.make_artifact import columns_module
+from tallsbi.study.columns import catalogue
 from tallsbi.study.settings.base import Settings
 from tallsbi.study.settings.study.artifacts import SETTINGS, other_run
 from tallsbi.study.settings.study.whole import Study
@@ -61,7 +61,7 @@ class Artifact:
     @property
     def code(self) -> tuple[str, ...]:
         """What its look depends on beside the script: modules and files that are read by name."""
-        columns = {columns_module(path) for path in self.data.values()} - {None}
+        columns = {catalogue.module_of(path) for path in self.data.values()} - {None}
         return (self.module, *sorted(columns), *self.reads)
 
     @property

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from tallsbi.storage.files import write_csv
-from tallsbi.study.columns import sbibm
-from tallsbi.study.columns.catalogue import TABLES, read_tidy, table_of
+from tallsbi.study.columns import jrnmm, run, sbibm, toy
+from tallsbi.study.columns.catalogue import table_of
 from tallsbi.study.columns.tidy import ColumnsError, table
 
 TABLE = table("part/things", "task:text n:int sw passed:bool")
@@ -48,16 +48,16 @@ def test_an_empty_table_has_its_columns():
 def test_a_reader_finds_the_table_by_the_path(tmp_path):
     path = tmp_path / "results/smoke/sbibm/truth.csv"
     write_csv(pd.DataFrame({"parameter": ["theta_1"], "value": [0.1], "task": ["slcp"]}), path)
-    assert read_tidy(path).task.tolist() == ["slcp"]
+    assert table_of(path).read(path).task.tolist() == ["slcp"]
     write_csv(pd.DataFrame({"parameter": ["theta_1"], "truth": [0.1], "task": ["slcp"]}), path)
     with pytest.raises(ColumnsError, match=r"sbibm/truth\.csv.*unknown column truth; missing column value"):
-        read_tidy(path)
+        table_of(path).read(path)
     assert table_of("results/smoke/costs.csv").name == "costs"
 
 
 def test_a_path_without_a_table_is_refused():
     with pytest.raises(
-        ColumnsError, match=r"toy/nothing\.csv: no tidy table has this path; there are toy/distances"
+        ColumnsError, match=r"toy/nothing\.csv: no tidy table has this path; there are distances"
     ):
         table_of("results/smoke/toy/nothing.csv")
 
@@ -67,6 +67,6 @@ def test_an_unknown_kind_is_refused():
         table("part/things", "task:text n:whole")
 
 
-def test_the_names_of_tables_are_their_own():
-    assert all(name == table.name for name, table in TABLES.items())
-    assert TABLES["sbibm/guidance"].kinds == sbibm.DISTANCES.kinds
+@pytest.mark.parametrize("described", [*toy.TABLES, *sbibm.TABLES, *jrnmm.TABLES, *run.TABLES])
+def test_every_table_is_found_by_its_path(described):
+    assert table_of(f"results/smoke/{described.name}.csv") is described

@@ -27,10 +27,7 @@ _MAX_PASSES = 50
 
 def component_stds(task: Task) -> tuple[float, float] | None:
     """(wide, narrow) standard deviations where the task is such a mixture, None elsewhere."""
-    return getattr(task, "component_stds", None) or _STDS.get(task.name)
-
-
-_STDS = {"gmm": (2.25, 1 / 9), "gmm_uniform": (2.25, 1 / 9)}
+    return getattr(task, "component_stds", None)
 
 
 def sample(

@@ -23,8 +23,8 @@ from tallsbi.study.tasks import load
 from tallsbi.study.tasks.base import Task, use_float64
 
 STARTS = 40
-NEGLIGIBLE = 10.0
-CLOSE = 0.05
+NEGLIGIBLE_NATS = 10.0
+MERGED_WITHIN = 0.05
 
 
 def table(settings: TheorySettings) -> pd.DataFrame:
@@ -81,6 +81,8 @@ def modes(
     distinct: list[np.ndarray] = []
     for run in sorted(runs, key=lambda run: run.fun):
         place = run.x / scale
-        if run.fun < best + NEGLIGIBLE and all(np.abs(place - other).max() > CLOSE for other in distinct):
+        if run.fun < best + NEGLIGIBLE_NATS and all(
+            np.abs(place - other).max() > MERGED_WITHIN for other in distinct
+        ):
             distinct.append(place)
     return np.array(distinct)

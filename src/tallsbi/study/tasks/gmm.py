@@ -25,6 +25,7 @@ class Mixture(Task):
 
     dim_theta = DIM
     dim_x = DIM
+    component_stds = STDS
     parameter_names = tuple(f"theta_{i}" for i in range(1, DIM + 1))
 
     def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
