@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from tallsbi.storage.files import write_text
@@ -44,22 +43,17 @@ _NODE = re.compile(r"^\s*(id\d+)\[([^\]]+)\]")
 _EDGE = re.compile(r"^\s*(id\d+)\s*-->\s*(id\d+)")
 
 
-@dataclass(frozen=True)
-class Graph:
-    """Names, and pairs (from, to): the second uses what the first makes."""
-
-    names: tuple[str, ...]
-    edges: frozenset[tuple[str, str]]
+Edges = set[tuple[str, str]]
+"""Pairs (from, to): the second uses what the first makes."""
 
 
-def parse(text: str) -> Graph:
-    """Snakemake's Mermaid output."""
+def parse(text: str) -> Edges:
+    """The rules in Snakemake's Mermaid output."""
     lines = text.splitlines()
     names = {node[1]: node[2].split("<")[0].strip() for line in lines if (node := _NODE.match(line))}
     if not names:
         raise ValueError("no rule in the graph: pipe the output of `snakemake --rulegraph mermaid-js` in")
-    edges = frozenset((names[edge[1]], names[edge[2]]) for line in lines if (edge := _EDGE.match(line)))
-    return Graph(tuple(names.values()), edges)
+    return {(names[edge[1]], names[edge[2]]) for line in lines if (edge := _EDGE.match(line))}
 
 
 def stage_of(rule: str) -> str:
@@ -73,25 +67,20 @@ def stage_of(rule: str) -> str:
     return stage
 
 
-def fold(graph: Graph) -> Graph:
-    """The graph of stages, without the targets.
+def fold(rules: Edges) -> Edges:
+    """The edges between stages, without the targets.
 
     The report reads the data behind figures, tables and claims too; the arrows around these are left out.
     """
-    rules = [rule for rule in graph.names if rule not in TARGETS]
-    stages = {stage_of(rule) for rule in rules}
-    edges = {(stage_of(a), stage_of(b)) for a, b in graph.edges if a in rules and b in rules}
-    shown = {("figures", "report"), ("tables", "report"), ("claims", "report")}
-    kept = {(a, b) for a, b in edges if a != b and (b != "report" or (a, b) in shown)}
-    return Graph(tuple(stage for stage in STAGES if stage in stages), frozenset(kept))
+    edges = {(stage_of(a), stage_of(b)) for a, b in rules if not {a, b} & set(TARGETS)}
+    return {(a, b) for a, b in edges if a != b and (b != "report" or a in ("figures", "tables", "claims"))}
 
 
-def to_mermaid(graph: Graph) -> str:
-    """A Mermaid flow chart."""
-    order = list(STAGES)
-    edges = sorted(graph.edges, key=lambda edge: (order.index(edge[0]), order.index(edge[1])))
-    lines = [*(f"    {name}" for name in graph.names), *(f"    {a} --> {b}" for a, b in edges)]
-    return "\n".join(["flowchart LR", *lines])
+def to_mermaid(edges: Edges) -> str:
+    """A Mermaid flow chart, with stages and arrows in the order of `STAGES`."""
+    shown = [stage for stage in STAGES if any(stage in edge for edge in edges)]
+    arrows = [f"{a} --> {b}" for a in shown for b in shown if (a, b) in edges]
+    return "\n    ".join(["flowchart LR", *shown, *arrows])
 
 
 def insert(document: str, mermaid: str) -> str:
@@ -104,9 +93,9 @@ def insert(document: str, mermaid: str) -> str:
 
 def main(root: Path | None = None) -> int:
     path = (root or Path.cwd()) / DOCUMENT
-    graph = fold(parse(sys.stdin.read()))
-    write_text(insert(path.read_text(encoding="utf-8"), to_mermaid(graph)), path)
-    print(f"{DOCUMENT}: {len(graph.names)} stages, {len(graph.edges)} arrows")
+    edges = fold(parse(sys.stdin.read()))
+    write_text(insert(path.read_text(encoding="utf-8"), to_mermaid(edges)), path)
+    print(f"{DOCUMENT}: {len(edges)} arrows")
     return 0
 
 
