@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(workflow.basedir)
 # The jobs import the package of this checkout, whatever else is installed.
 sys.path.insert(0, str(ROOT / "src"))
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])))
 
 
 configfile: ROOT / "config.yaml"
