@@ -14,7 +14,7 @@ from tallsbi.study.settings.time import ManySettings
 from tallsbi.study.stages import protocol
 from tallsbi.study.stages.many import many_observations, many_references
 from tallsbi.study.stages.simulate import observations
-from tallsbi.study.stages.time_network import many_table
+from tallsbi.study.stages.time_network import CostStudy, many_table
 from tallsbi.study.tasks import load
 
 CHAINS = ChainSettings(4, 10, 10, target_accept=0.9, max_rhat=2, min_ess=1, retries=0)
@@ -61,7 +61,7 @@ def test_error_is_the_distance_relative_to_the_reference_s_spread(known):  # noq
     references = many_references(plan(2, 1, 6), observed, plain)
     methods = {"KNOWN": {"steps": 9, "value": 0.5}, "OTHER": {"steps": 1, "value": 0.5}}
     settings = timing(methods, sets=2, n_obs=(1, 6), samples=8, max_steps=3)
-    frame = many_table(settings, saved, observed, {n: references.sel(n=n) for n in (1, 6)})
+    frame = many_table(CostStudy(settings, saved, observed, {n: references.sel(n=n) for n in (1, 6)}))
     assert len(frame) == 2 * 2 * 2
     assert not frame.duplicated(["n", "set", "method"]).any()
     assert frame.steps.tolist() == [3, 1] * 4  # no more than max_steps

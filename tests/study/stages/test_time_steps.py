@@ -9,7 +9,7 @@ from cost_study import PAUSE, TASK, constant_distance, known, network, timing  #
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import integer_seed
 from tallsbi.study.stages.simulate import observations
-from tallsbi.study.stages.time_network import steps_table
+from tallsbi.study.stages.time_network import CostStudy, steps_table
 from tallsbi.study.tasks import load
 
 PLAN = {"sets": 2, "n_obs": (2, 5), "samples": 6, "grid": (1, 3)}
@@ -32,7 +32,7 @@ def references(draws=12, sets=3):
 
 def table(truths, methods=METHODS, **plan):
     settings = timing(methods, **{**PLAN, **plan})
-    return steps_table(settings, network(), observations(load(TASK), 3, 6, 1), truths)
+    return steps_table(CostStudy(settings, network(), observations(load(TASK), 3, 6, 1), truths))
 
 
 def test_every_cell_is_there_once_with_its_cost(known):  # noqa: F811

@@ -47,8 +47,22 @@ class Settings:
         missing = [key for key in known if key not in values]
         if missing:
             raise SettingsError(f"{cls.__name__}: no value for {', '.join(missing)}; {_REMEDY}.")
+        return cls._typed(values)
+
+    @classmethod
+    def take(cls: type[Kind], *sections: Mapping[str, Any], **given: Any) -> Kind:
+        """From sections of a configuration by the names of the fields: `given` wins, then the first section."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        return cls._typed(
+            {name: section[name] for section in (*sections[::-1], given) for name in names if name in section}
+        )
+
+    @classmethod
+    def _typed(cls: type[Kind], values: Mapping[str, Any]) -> Kind:
         hints = get_type_hints(cls)
-        return cls(**{key: _typed(values[key], hints[key], f"{cls.__name__}.{key}") for key in known})
+        return cls(
+            **{key: _typed(value, hints[key], f"{cls.__name__}.{key}") for key, value in values.items()}
+        )
 
     def require(self, name: str, met: bool, condition: str) -> None:
         """Refuses the value of a field unless `met`; `condition` completes "it must be ..."."""

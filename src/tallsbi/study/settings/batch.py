@@ -1,7 +1,5 @@
 """Batches of work, as Snakemake names them (`scattergather:`): `1-of-5`, `2-of-5`, ..."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """Which simulator, and what the configuration decides about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

@@ -1,7 +1,5 @@
 """Settings of the reference posteriors of benchmark tasks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

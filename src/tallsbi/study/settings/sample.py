@@ -1,7 +1,5 @@
 """Settings of posterior draws with a trained network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings of simulations to train on and of observations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

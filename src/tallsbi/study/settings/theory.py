@@ -1,7 +1,5 @@
 """Settings of the numbers for the claims about exact mathematics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

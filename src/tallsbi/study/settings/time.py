@@ -1,7 +1,5 @@
 """Settings of the studies that measure time: accuracy against steps, and many observations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

@@ -1,7 +1,5 @@
 """Settings of the toy problems (section 4.1): the models behind them, samples, distances, times."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

@@ -1,7 +1,5 @@
 """Settings of the training of a network, and of the choice among trained ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings

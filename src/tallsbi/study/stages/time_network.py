@@ -41,19 +41,13 @@ if TYPE_CHECKING:
 WARM_UP_STEPS = 2
 
 
-def steps_table(
-    settings: TimeSettings,
-    saved: SavedNetwork,
-    observations: xr.Dataset,
-    references: Mapping[int, xr.Dataset],
-    progress: Callable = iter,
-) -> pd.DataFrame:
+def steps_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
     """A row per n, set, method and T of the grid, with the sW to the reference and the seconds it took.
 
     `sw_self`: the sW of the reference to itself, which no sampler can be expected to undercut (NaN if it has
     fewer than twice as many draws).
     """
-    study = _Study("steps", settings, saved, observations, references)
+    settings = study.settings
 
     def run(n: int, index: int, method: str, steps: int) -> dict[str, Any]:
         algorithm = settings.methods.algorithm(method, steps=steps)
@@ -74,18 +68,12 @@ def steps_table(
     return STEPS.frame(rows[k] for k in range(len(cells)))
 
 
-def many_table(
-    settings: TimeSettings,
-    saved: SavedNetwork,
-    observations: xr.Dataset,
-    references: Mapping[int, xr.Dataset],
-    progress: Callable = iter,
-) -> pd.DataFrame:
+def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
     """A row per n, set and method: `error` (relative), `seconds`, `memory` (MiB).
 
     `error_self` is the relative error of reference draws. A method takes `max_steps` time steps at most.
     """
-    study = _Study("many", settings, saved, observations, references)
+    settings = study.settings
 
     def algorithm(method: str, most: int) -> Algorithm:
         return settings.methods.algorithm(method, steps=min(settings.methods.options[method]["steps"], most))
@@ -119,10 +107,9 @@ def read_references(paths: str | Sequence[str], n_obs: Sequence[int]) -> dict[in
 
 
 @dataclass(frozen=True, eq=False)
-class _Study:
-    """A network, the datasets to solve and their references by n; `name` is `steps` or `many`."""
+class CostStudy:
+    """A network, the datasets to solve and their references by n."""
 
-    name: str
     settings: TimeSettings
     saved: SavedNetwork
     observations: xr.Dataset
@@ -140,6 +127,11 @@ class _Study:
                 f"sbibm.{self.name}.n_obs = {list(settings.n_obs)}: there are {sizes['observation']} observations per "
                 "set; lower it, or raise sbibm.observations."
             )
+
+    @property
+    def name(self) -> str:
+        """As in the configuration and in the names of random streams."""
+        return "many" if self.settings.grid is None else "steps"
 
     @cached_property
     def sets(self) -> list[int]:

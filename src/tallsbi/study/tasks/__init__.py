@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tallsbi.study.settings.problem import ProblemSettings
     from tallsbi.study.tasks.base import Task, TrainingProblem
 
-JRNMM = {"3d": 3, "4d": 4}
-"""The settings of the neuroscience problem, and their numbers of parameters."""
+JRNMM = ("3d", "4d")
+"""The neuroscience problem, by its number of parameters."""
 
 
 def names() -> list[str]:
@@ -66,5 +66,5 @@ def simulator(settings: ProblemSettings) -> TrainingProblem:
     """The problem with what the configuration decides about it."""
     if settings.name in JRNMM:
         problem = importlib.import_module(module_of(settings.name))
-        return problem.JansenRit(settings.name, JRNMM[settings.name], settings.bounds, settings.theta)
+        return problem.JansenRit(settings.name, settings.bounds, settings.theta)
     return load(settings.name)

@@ -35,11 +35,14 @@ class Simulator(ABC):
 
     name: str
     """As in paths and configuration files."""
-    dim_theta: int
     dim_x: int
     parameter_names: tuple[str, ...]
     prior: Prior
     """Its latent space is where the diffusion runs (log theta where theta is positive)."""
+
+    @property
+    def dim_theta(self) -> int:
+        return len(self.parameter_names)
 
     @abstractmethod
     def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:

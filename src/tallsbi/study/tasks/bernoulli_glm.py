@@ -45,7 +45,6 @@ def prior_precision() -> Float[Tensor, "m m"]:
 class BernoulliGLM(Task):
     name = "bernoulli_glm"
     label = "Bernoulli GLM"
-    dim_theta = DIM
     dim_x = DIM
     parameter_names = tuple(f"theta_{i}" for i in range(1, DIM + 1))
 

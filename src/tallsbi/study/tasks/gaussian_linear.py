@@ -24,7 +24,6 @@ NOISE_VARIANCE = np.linspace(0.6, 1.4, DIM)
 class GaussianLinear(Task):
     name = "gaussian_linear"
     label = "Gaussian linear"
-    dim_theta = DIM
     dim_x = DIM
     parameter_names = tuple(f"theta_{i}" for i in range(1, DIM + 1))
     normals_before_theta_star = TRAINING_DRAWS * DIM

@@ -23,7 +23,6 @@ STDS = (2.25, 1 / 9)
 class Mixture(Task):
     """The mixture simulator under any prior in ten dimensions."""
 
-    dim_theta = DIM
     dim_x = DIM
     component_stds = STDS
     parameter_names = tuple(f"theta_{i}" for i in range(1, DIM + 1))

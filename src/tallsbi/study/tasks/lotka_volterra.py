@@ -27,7 +27,6 @@ NOISE = 0.1
 class LotkaVolterra(Task):
     name = "lotka_volterra"
     label = "Lotka-Volterra"
-    dim_theta = 4
     dim_x = 2 * len(TIMES)
     parameter_names = ("alpha", "beta", "gamma", "delta")
     log_x = True

@@ -29,7 +29,6 @@ _LARGEST = math.log1p(-1e-12)  # a share that rounds to one would make the log-l
 class SIR(Task):
     name = "sir"
     label = "SIR"
-    dim_theta = 2
     dim_x = len(TIMES)
     parameter_names = ("beta", "gamma")
 

@@ -25,7 +25,6 @@ EPS = 1e-6
 class SLCP(Task):
     name = "slcp"
     label = "SLCP"
-    dim_theta = 5
     dim_x = 2 * DRAWS
     parameter_names = tuple(f"theta_{i}" for i in range(1, 6))
 

@@ -45,16 +45,12 @@ class Toy(Simulator):
     perturbation: Perturbation
 
     @property
-    def dim_theta(self) -> int:
-        return self.theta.shape[1]
-
-    @property
     def dim_x(self) -> int:
         return self.x.shape[2]
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        return tuple(f"theta_{i}" for i in range(1, self.dim_theta + 1))
+        return tuple(f"theta_{i}" for i in range(1, self.theta.shape[1] + 1))
 
     def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
         if self.noise_components is not None:

@@ -26,7 +26,6 @@ RADIUS, WIDTH = 0.1, 0.01
 class TwoMoons(Task):
     name = "two_moons"
     label = "Two Moons"
-    dim_theta = 2
     dim_x = 2
     parameter_names = ("theta_1", "theta_2")
 

@@ -1,7 +1,6 @@
 """The neuroscience problem (section 4.3) in three and in four dimensions."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
 from tallsbi.study.settings.batch import share
@@ -93,38 +92,22 @@ class JrnmmPart(TrainedPart):
 
     def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
         """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for each observation."""
-        options, most = self.options, self.section["max_steps"]
+        options = partial(self.options, algorithm, self.section["max_steps"])
         if variant == "calibration":
             # As many samples for the covariances of GAUSS as elsewhere would dominate the whole study.
-            few = options(algorithm, most, cov_samples=self.calibration["cov_samples"])
-            names, sizes = both(algorithm), (self.n_obs, 1)
-            return self.sampling(
-                problem, n_train, "calibration", names, {algorithm: few}, *sizes, batch=batch
-            )
+            few = options(cov_samples=self.calibration["cov_samples"])
+            given = {"names": both(algorithm), "n_obs": self.n_obs, "samples": 1, "batch": batch}
+            return self.sampling(problem, {algorithm: few}, kind=variant, n_train=n_train, **given)
         if variant == "single":
-            kind, names, n_obs, samples = (
-                "single",
-                (algorithm,),
-                [1],
-                min(self.section["samples"], SINGLE_DRAWS),
-            )
+            samples = min(self.section["samples"], SINGLE_DRAWS)
+            given = {"kind": "single", "names": (algorithm,), "n_obs": [1], "samples": samples}
         else:
-            kind, names, n_obs, samples = (
-                "tall",
-                both(algorithm),
-                self._batch_of_n(batch),
-                self.section["samples"],
-            )
-        return self.sampling(
-            problem, n_train, kind, names, {algorithm: options(algorithm, most)}, n_obs, samples
-        )
-
-    def _batch_of_n(self, batch: str) -> list[int]:
-        return self.n_obs[share(len(self.n_obs), batch, "n")]
+            n_obs = self.n_obs[share(len(self.n_obs), batch, "n")]
+            given = {"kind": "tall", "names": both(algorithm), "n_obs": n_obs}
+        return self.sampling(problem, {algorithm: options()}, n_train=n_train, **given)
 
     def test_calibration(self, n: int) -> CalibrationTestSettings:
-        chosen = {key: self.calibration[key] for key in ("classifiers", "permutations", "normalise")}
-        return CalibrationTestSettings(n, **chosen)
+        return CalibrationTestSettings.take(self.calibration, n=n)
 
     def dirac(self) -> DiracSettings:
         return DiracSettings(dict(self.section["theta"]), self.bounds)

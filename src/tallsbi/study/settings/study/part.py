@@ -1,9 +1,7 @@
 """What the parts of the study share: methods, and for those with networks their training and selection."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -65,11 +63,6 @@ class Part:
             switch_over=switch_over,
         )
 
-    @property
-    def place(self) -> dict[str, Any]:
-        """Where and how precisely jobs compute, and with which random numbers."""
-        return {key: self.config[key] for key in ("seed", "device", "dtype")}
-
 
 class TrainedPart(Part):
     """A part with networks."""
@@ -119,9 +112,8 @@ class TrainedPart(Part):
             **chosen.as_params(),
             **changes,
         }
-        return TrainSettings(
-            seed=self.config["seed"],
-            device=self.config["device"],
+        return TrainSettings.take(
+            self.config,
             problem=self.problem(problem, prior=True),
             n_train=n_train,
             training=TrainingSettings.from_json(training),
@@ -135,17 +127,14 @@ class TrainedPart(Part):
             candidates=self.candidates(problem),
         )
 
-    @property
-    def shown_trainings(self) -> list[Training]:
-        return [
+    def losses(self) -> CollectSettings:
+        shown = [
             Training(problem, n_train, candidate)
             for problem in self.shown_problems
             for n_train in self.n_train
             for candidate in self.candidates(problem)
         ]
-
-    def losses(self) -> CollectSettings:
-        return CollectSettings("losses", trainings=tuple(self.shown_trainings))
+        return CollectSettings("losses", trainings=tuple(shown))
 
     def options(self, method: str, most_steps: int, **changes: Any) -> dict[str, Any]:
         """The settings of a method with at most so many time steps, and `changes` to those it has."""
@@ -154,26 +143,13 @@ class TrainedPart(Part):
         return {**own, "steps": min(own["steps"], most_steps), **known}
 
     def sampling(
-        self,
-        problem: str,
-        n_train: int,
-        kind: str,
-        names: Sequence[str],
-        options: Mapping[str, Mapping[str, Any]],
-        n_obs: Sequence[int],
-        samples: int,
-        **changes: Any,
+        self, problem: str, options: Mapping[str, Mapping[str, Any]], **given: Any
     ) -> SampleSettings:
-        """The settings of a sampling job of any kind."""
-        given = {
-            **self.place,
+        """A sampling job: `options` by method; the other fields of the settings are `given` or configured."""
+        shared = {
             "problem": self.problem(problem, prior=True),
-            "n_train": n_train,
-            "names": tuple(names),
             "methods": self.with_shared(options, self.fidelity["uniform_switch"]),
-            "kind": kind,
-            "samples": samples,
-            "n_obs": tuple(n_obs),
+            "samples": self.section["samples"],
             "bounds_factor": self.fidelity["uniform_bounds_factor"],
         }
-        return SampleSettings(**{**given, **changes})
+        return SampleSettings.take(given, shared, self.config)

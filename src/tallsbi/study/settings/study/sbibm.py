@@ -1,7 +1,5 @@
 """The benchmark tasks (section 4.2), with guidance, partial factorisation and what goes beyond the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,8 +75,8 @@ class SbibmPart(TrainedPart):
         return ObserveSettings(self.config["seed"], self.problem(problem), *sizes)
 
     def reference(self, problem: str) -> ReferenceSettings:
-        sizes = self.section["samples"], tuple(self.n_obs)
-        return ReferenceSettings(self.config["seed"], self.problem(problem), *sizes, self.chains)
+        named = self.problem(problem)
+        return ReferenceSettings.take(self.section, self.config, problem=named, chains=self.chains)
 
     @property
     def chains(self) -> ChainSettings:
@@ -108,17 +106,17 @@ class SbibmPart(TrainedPart):
 
     def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
         """One algorithm, plain and clipped; for `guidance` plain, with the prior that the network has learned."""
-        options = {algorithm: self._options(algorithm, problem)}
-        guidance = variant == "guidance"
-        names = (algorithm,) if guidance else both(algorithm)
-        sizes = self.n_obs, self.section["samples"]
-        settings = self.sampling(
-            problem, n_train, "sets", names, options, *sizes, batch=batch, learned_prior=guidance
-        )
-        if variant != "other_bounds":
-            return settings
+        guidance, other_bounds = variant == "guidance", variant == "other_bounds"
         return self.sampling(
-            problem, n_train, "sets", names, options, *sizes, batch=batch, bounds_factor=self.other_factor
+            problem,
+            {algorithm: self._options(algorithm, problem)},
+            n_train=n_train,
+            kind="sets",
+            names=(algorithm,) if guidance else both(algorithm),
+            n_obs=self.n_obs,
+            batch=batch,
+            learned_prior=guidance,
+            **({"bounds_factor": self.other_factor} if other_bounds else {}),
         )
 
     def _options(self, algorithm: str, problem: str) -> dict[str, Any]:
@@ -132,14 +130,9 @@ class SbibmPart(TrainedPart):
             "guidance": ["GAUSS"],
             "partial": ["/".join(cell) for cell in self.group_runs],
         }
-        metrics = self.config["metrics"]
-        return MeasureSettings(
-            seed=self.config["seed"],
-            projections=metrics["projections"],
-            c2st_backend=metrics["c2st_backend"],
-            n_train=n_train,
-            n_obs=(self.group_n,) if variant == "partial" else tuple(self.n_obs),
-            runs=tuple(runs[variant]),
+        n_obs = [self.group_n] if variant == "partial" else self.n_obs
+        return MeasureSettings.take(
+            self.config["metrics"], self.config, n_train=n_train, n_obs=n_obs, runs=runs[variant]
         )
 
     @property
@@ -188,7 +181,7 @@ class SbibmPart(TrainedPart):
         names = self.group_methods
         options = {name: self._options(name, problem) for name in names}
         return self.sampling(
-            problem, n_train, "sets", names, options, [self.group_n], self.section["samples"]
+            problem, options, n_train=n_train, kind="sets", names=names, n_obs=[self.group_n]
         )
 
     def collect_partial(self) -> CollectSettings:
@@ -197,10 +190,7 @@ class SbibmPart(TrainedPart):
     # Beyond the paper
 
     def time_steps(self, problem: str) -> TimeSettings:
-        plan = self.section["steps"]
-        return self._time(
-            problem, plan, self.methods_of("beyond"), self.steps_n_obs, grid=tuple(plan["grid"])
-        )
+        return self._time(problem, "steps", self.methods_of("beyond"), n_obs=self.steps_n_obs)
 
     @property
     def steps_n_obs(self) -> list[int]:
@@ -208,40 +198,25 @@ class SbibmPart(TrainedPart):
         return [n for n in self.section["steps"]["n_obs"] if n in self.n_obs] or [max(self.n_obs)]
 
     def time_many(self, problem: str) -> TimeSettings:
-        plan, methods = self.section["many"], self.methods_of("beyond")
-        chosen = {method: methods[method] for method in plan["methods"] if method in methods}
-        return self._time(problem, plan, chosen, plan["n_obs"], max_steps=plan["max_steps"])
+        methods = self.methods_of("beyond")
+        chosen = {name: methods[name] for name in self.section["many"]["methods"] if name in methods}
+        return self._time(problem, "many", chosen)
 
     def _time(
-        self,
-        problem: str,
-        plan: Mapping[str, Any],
-        methods: Mapping[str, Mapping[str, Any]],
-        n_obs: list[int],
-        **steps: Any,
+        self, problem: str, study: str, methods: Mapping[str, Mapping[str, Any]], **given: Any
     ) -> TimeSettings:
-        metrics = self.config["metrics"]
-        return TimeSettings(
-            **self.place,
+        """`study`: the section with its sizes."""
+        return TimeSettings.take(
+            given,
+            self.section[study],
+            self.config["metrics"],
+            self.config,
             problem=self.problem(problem),
             n_train=self.most_simulations,
             methods=self.with_shared(methods, self.fidelity["uniform_switch"]),
             bounds_factor=self.fidelity["uniform_bounds_factor"],
-            sets=plan["sets"],
-            n_obs=tuple(n_obs),
-            samples=plan["samples"],
-            projections=metrics["projections"],
-            self_distances=metrics["self_distances"],
-            **steps,
         )
 
     def observe_many(self, problem: str) -> ManySettings:
-        plan = self.section["many"]
-        return ManySettings(
-            seed=self.config["seed"],
-            problem=self.problem(problem),
-            sets=plan["sets"],
-            n_obs=tuple(plan["n_obs"]),
-            samples=plan["samples"],
-            chains=self.chains,
-        )
+        named = self.problem(problem)
+        return ManySettings.take(self.section["many"], self.config, problem=named, chains=self.chains)

@@ -1,9 +1,5 @@
 """The toy problems (section 4.1)."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from tallsbi.algorithms import base_name
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.sample import Methods
@@ -65,14 +61,8 @@ class ToyPart(Part):
         return ToyCell(self.model, problem, m, chosen)
 
     def reference(self, problem: str, m: int) -> ToyReferenceSettings:
-        section = self.section
-        return ToyReferenceSettings(
-            seed=self.config["seed"],
-            cell=self.cell(problem, m),
-            samples=section["samples"],
-            n_obs=tuple(section["n_obs"]),
-            chains=ChainSettings(**section["mala"]),
-        )
+        chains = ChainSettings(**self.section["mala"])
+        return ToyReferenceSettings.take(self.section, self.config, cell=self.cell(problem, m), chains=chains)
 
     def shared(self, *methods: str) -> Methods:
         return self.with_shared({name: self.methods[name] for name in methods}, NO_SWITCH_OVER)
@@ -87,49 +77,33 @@ class ToyPart(Part):
         return self.section["n_obs"] if self.is_own_steps(method, steps) else table
 
     def sample(self, problem: str, m: int, noise: float, steps: int, method: str) -> ToySampleSettings:
-        return ToySampleSettings(
-            **self.place,
+        return ToySampleSettings.take(
+            self.config,
             cell=self.cell(problem, m),
             noise=noise,
             name=method,
             steps=steps,
             methods=self.shared(base_name(method)),
             samples=self.section["samples"],
-            n_obs=tuple(self.n_obs_of(method, steps)),
+            n_obs=self.n_obs_of(method, steps),
         )
 
     def measure(self, by_steps: bool) -> ToyMeasureSettings:
         """Distances of one cell of the study, or of the table's cell for all T."""
-        metrics = self.config["metrics"]
         n_obs = [self.section["table"]["n_obs"]] if by_steps else self.section["n_obs"]
-        return ToyMeasureSettings(
-            seed=self.config["seed"],
-            projections=metrics["projections"],
-            self_distances=metrics["self_distances"],
-            samples=self.section["samples"],
-            n_obs=tuple(n_obs),
-        )
+        return ToyMeasureSettings.take(self.section, self.config["metrics"], self.config, n_obs=n_obs)
 
     def time(self, problem: str, m: int) -> ToyTimeSettings:
-        timing = self.section["timing"]
-        return ToyTimeSettings(
-            **self.place,
+        return ToyTimeSettings.take(
+            self.section["timing"],
+            self.config,
             cell=self.cell(problem, m, seeds=1),
             noise=self.section["table"]["noise"],
             methods=self.shared(*self.methods),
-            samples=timing["samples"],
-            n_obs=tuple(timing["n_obs"]),
-            steps=tuple(timing["steps"]),
-            repeats=timing["repeats"],
         )
 
     def pedagogical(self) -> PedagogicalSettings:
-        plan: dict[str, Any] = self.section["pedagogical"]
-        return PedagogicalSettings(
-            seed=self.config["seed"],
-            correlation=self.section["correlation"],
-            theta=tuple(plan["theta"]),
-            n_obs=tuple(plan["n_obs"]),
-            samples=plan["samples"],
-            methods=self.shared("GAUSS"),
+        section = self.section
+        return PedagogicalSettings.take(
+            section["pedagogical"], section, self.config, methods=self.shared("GAUSS")
         )

@@ -7,8 +7,6 @@ Each part of the study knows its problems, its methods and what it decides from 
 the jobs are. No job imports these modules, so that a change here reruns only the jobs whose settings it changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,11 +39,11 @@ class Study:
     def theory(self) -> TheorySettings:
         """Posteriors whose modes are counted: enough to find one that differs."""
         toy, sbibm = self.toy, self.sbibm.section
-        return TheorySettings(
-            seed=self.config["seed"],
+        return TheorySettings.take(
+            self.config,
             model=toy.model,
             methods=toy.shared(*toy.methods),
-            tasks=tuple(self.sbibm.main_tasks),
+            tasks=self.sbibm.main_tasks,
             sets=min(sbibm["sets"], 3),
             n=min(8, sbibm["observations"]),
         )

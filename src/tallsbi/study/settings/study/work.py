@@ -1,7 +1,5 @@
 """How large a job is, in units that its rule chooses: with the rates of the cost model this gives its time limit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -26,10 +26,9 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class JansenRit(TrainingProblem):
-    """The first `dim_theta` parameters are inferred; `bounds` of the uniform prior and the truth are by name."""
+    """Named by its number of parameters, 3d or 4d; `bounds` of the uniform prior and the truth are by parameter."""
 
     name: str
-    dim_theta: int
     bounds: Mapping[str, tuple[float, float]] | None = None
     theta: Mapping[str, float] | None = None
 
@@ -42,7 +41,7 @@ class JansenRit(TrainingProblem):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        return PARAMETERS[: self.dim_theta]
+        return PARAMETERS[: int(self.name.removesuffix("d"))]
 
     @property
     def stream(self) -> tuple[Name, ...]:
