@@ -7,11 +7,6 @@ import pytest
 
 from tallsbi.training.select import Candidate, select_published, select_stated, standard_error
 
-TABLE = {
-    "default": {"learning_rate": 1e-4, "batch_size": 256},
-    "two_moons": {"learning_rate": 1e-4, "batch_size": 64},
-}
-
 
 def candidate(rate, batch, epoch, losses):
     return Candidate(rate, batch, epoch, losses)
@@ -27,16 +22,10 @@ def wiggle(rows=400):
     return (values - values.mean()) / values.std(ddof=1)
 
 
-def test_published_choice_of_the_task_and_of_the_others():
-    assert select_published("two_moons", TABLE)["batch_size"] == 64
-    other = select_published("slcp", TABLE)
-    assert (other["learning_rate"], other["batch_size"]) == (1e-4, 256)
-    assert "all other tasks" in other["reason"]
-
-
-def test_a_task_without_a_published_choice_is_named():
-    with pytest.raises(ValueError, match=r"'slcp'.*two_moons.*default"):
-        select_published("slcp", {"two_moons": TABLE["two_moons"]})
+def test_the_published_choice_says_where_it_comes_from():
+    choice = select_published("two_moons", 1e-4, 64)
+    assert (choice["learning_rate"], choice["batch_size"], choice["rule"]) == (1e-4, 64, "published")
+    assert choice["reason"] == "published choice for two_moons"
 
 
 def test_a_clear_winner_wins_whatever_its_epoch():

@@ -42,12 +42,7 @@ def training_pairs(
         raise ValueError(
             f"theta has shape {tuple(theta.shape)}; the prior has {prior.dim} coordinates: give [N, {prior.dim}]."
         )
-    finite = theta.isfinite().all(1)
-    if not bool(finite.all()):
-        raise ValueError(
-            f"theta: {int((~finite).sum())} of {len(theta)} rows are not finite, the first is row "
-            f"{int((~finite).nonzero()[0])}; leave them out together with their observations."
-        )
+    _require_finite(theta, "theta", "rows", "leave them out together with their observations")
     outside = ~prior.log_prob(theta.double()).isfinite()
     if bool(outside.any()):
         row = int(outside.nonzero()[0])
@@ -103,14 +98,18 @@ def _one_each(x: Tensor, rows: int, name: str, hint: str) -> Float[Tensor, "N d"
         raise ValueError(
             f"{name} has shape {tuple(x.shape)} for {rows} parameters: expected [{rows}, d]; {hint}."
         )
-    finite = x.isfinite().all(1)
+    hint = "mark a failure by a finite number of its own, since leaving failures out changes the posterior"
+    _require_finite(x, name, "simulations", hint)
+    return x
+
+
+def _require_finite(values: Float[Tensor, "N k"], name: str, what: str, remedy: str) -> None:
+    finite = values.isfinite().all(1)
     if not bool(finite.all()):
         raise ValueError(
-            f"{name}: {int((~finite).sum())} of {rows} simulations are not finite, the first is row "
-            f"{int((~finite).nonzero()[0])}; mark a failure by a finite number of its own, since leaving failures "
-            "out changes the posterior."
+            f"{name}: {int((~finite).sum())} of {len(values)} {what} are not finite, the first is row "
+            f"{int((~finite).nonzero()[0])}; {remedy}."
         )
-    return x
 
 
 def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:

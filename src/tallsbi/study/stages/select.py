@@ -16,7 +16,7 @@ from tallsbi.training.select import Candidate, select_published, select_stated
 def choose(settings: SelectSettings, networks: Sequence[str]) -> tuple[dict[str, Any], str]:
     """The choice with its reason, and the file of the network; `networks` are the files of the candidates."""
     if settings.rule == "published":
-        choice = select_published(settings.name, {settings.name: settings.published.as_params()})
+        choice = select_published(settings.name, **settings.published.as_params())
     else:
         choice = select_stated([Candidate.read(path) for path in networks])
     chosen = [
