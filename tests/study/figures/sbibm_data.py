@@ -1,4 +1,4 @@
-"""Made-up results of the benchmark that look like the study's."""
+"""Made-up results of the sbibm part that look like the study's."""
 
 from itertools import product
 

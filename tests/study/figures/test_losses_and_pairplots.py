@@ -1,4 +1,4 @@
-"""Loss curves and pair plots of the benchmark, and the captions of all its artifacts."""
+"""Loss curves and pair plots of the sbibm part, and the captions of all its artifacts."""
 
 import numpy as np
 import pytest

@@ -112,7 +112,7 @@ def test_diverged_sets_are_counted_above_the_panel_in_the_colour_of_their_line()
     assert marks(panels(figure, 1)[1, 0]) == []
 
 
-def test_exclusion_is_the_rule_of_the_whole_benchmark(frame):
+def test_exclusion_is_the_rule_of_the_whole_part(frame):
     every = metrics(methods=METHODS)
     figure = draw(frame, every, exclude=True)
     title = panels(figure)[0, 0].get_title()

@@ -1,4 +1,4 @@
-"""The grids of the benchmark show what is in their data: means, bands, axes, divergence and doubt."""
+"""The grids of the sbibm part show what is in their data: means, bands, axes, divergence and doubt."""
 
 import io
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A small finished run, made up: pictures, tables, a ledger, benchmark records, runs that diverged."""
+"""A small finished run, made up: pictures, tables, a ledger, records of jobs, runs that diverged."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
         write_csv(table.tidy, run / "tables" / f"{name}.csv")
         write_text(to_markdown(table, title), run / "tables" / f"{name}.md")
         write_text(to_latex(table, title), run / "tables" / f"{name}.tex")
-    _benchmark(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
-    _benchmark(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
-    _benchmark(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
+    _record(run / "records" / "toy" / "a.tsv", seconds=60, cpu="90", memory=300, written=ENDED - 3600)
+    _record(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
+    _record(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
     declared = artifacts.read(ROOT, Study(resolved())).page
     shown = [each for each in declared["made"] if each["id"] in (*FIGURES, *made)]
     page = {
@@ -155,7 +155,7 @@ def _draw(path: Path, index: int) -> None:
     figure.savefig(path)
 
 
-def _benchmark(path: Path, *, seconds: float, cpu: str, memory: float, written: float) -> None:
+def _record(path: Path, *, seconds: float, cpu: str, memory: float, written: float) -> None:
     header = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
     write_text(f"{header}\n{seconds}\t0:00:00\t{memory}\t1\t1\t1\t1\t1\t50\t{cpu}\n", path)
     os.utime(path, (written, written))

@@ -19,10 +19,12 @@ from tallsbi.study.figures.density import FEWEST, SHARES
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
 TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
-_BULK, _BEYOND, _MARGIN = 0.98, 0.08, 0.1
+_BULK = 0.98  # share of the draws of a posterior that its window holds
+_PAST_PRIOR = 0.08  # of the length of the prior, which a window reaches beyond it at most
+_MARGIN = 0.1
 _REACH = 0.25  # of a window to either side, where draws still count for a density in it
-_STEEPEST = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
-_WORTH_SAYING = 0.02  # share of draws that are not in the panels
+_HIGHEST_DENSITY = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
+_LEAST_UNSEEN = 0.02  # share of draws outside the panels that the legend mentions
 _SHADES = (0.15, 0.88)  # of viridis, whose light end is lost on white
 
 
@@ -104,7 +106,7 @@ def _window(
     samples: Sequence[Float[np.ndarray, "_"]], truth: float, box: Float[np.ndarray, "2"]
 ) -> tuple[float, float]:
     """Room for the bulk of every posterior and for the truth, and not much beyond the prior."""
-    beyond = _BEYOND * (box[1] - box[0])
+    beyond = _PAST_PRIOR * (box[1] - box[0])
     first, last = box[0] - beyond, box[1] + beyond
     near = [values[(values > first) & (values < last)] for values in samples]
     ends = [density.shortest(values, _BULK) for values in near if len(values) >= FEWEST]
@@ -130,7 +132,7 @@ def draw_marginals(ax: Axes, clouds: Posteriors, index: int) -> None:
     ]
     usual = float(np.median(wide or tops[:1]))
     highest = max([*tops, *wide])
-    ax.set_ylim(0, 1.1 * (min(highest, _STEEPEST * usual) or highest or 1.0))
+    ax.set_ylim(0, 1.1 * (min(highest, _HIGHEST_DENSITY * usual) or highest or 1.0))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.axvline(clouds.truth[index], label="_truth", **TRUTH)
@@ -192,7 +194,7 @@ def posterior_entries(clouds: Posteriors, *, dots: bool = False) -> list[Line2D]
         entries.append(Line2D([], [], color=clouds.shade(1), label=text, linewidth=0.7, alpha=0.7))
     for n in _shown(clouds):
         unseen = clouds.unseen(n)
-        text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _WORTH_SAYING else "")
+        text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _LEAST_UNSEEN else "")
         entries.append(Line2D([], [], color=clouds.shade(n), linewidth=1.8, label=text))
     dot = {"marker": "o", "markersize": 3.0} if dots else {}
     return [*entries, Line2D([], [], label="true parameter", **TRUTH, **dot)]

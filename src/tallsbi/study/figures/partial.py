@@ -28,7 +28,7 @@ NAMES = {"mean": "mean", "deep_set": "deep set"}
 X_LABEL = r"training parameters $N_\mathrm{train}$"
 _MARKERS = ("s", "D", "^", "v", "p", "h")  # by rank of n_max > 1
 _DARKEST, _LIGHTEST = 0.85, 0.4  # of the colour map, for n_max > 1
-_ABREAST = 0.3  # decades that the points of one N_train take, at most
+_GROUP_WIDTH = 0.3  # decades that the points of one N_train take, at most
 
 
 def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
@@ -45,8 +45,8 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     layout = Layout(len(LABELS), len(tasks), widths=(2.3, 2.3), heights=(1.65, 1.65))
     x_axis = ticked(ticks, layout.width, X_LABEL, margin=1.6)
     gaps = np.diff(np.log10(ticks))
-    abreast = min(_ABREAST, 0.6 * gaps.min()) if len(gaps) else _ABREAST
-    inches = 0.85 * layout.width * abreast / np.log10(x_axis.limits[1] / x_axis.limits[0])
+    group_width = min(_GROUP_WIDTH, 0.6 * gaps.min()) if len(gaps) else _GROUP_WIDTH
+    inches = 0.85 * layout.width * group_width / np.log10(x_axis.limits[1] / x_axis.limits[0])
     rows = []
     for metric, label in LABELS.items():
         panels = []

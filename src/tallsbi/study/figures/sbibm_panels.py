@@ -1,4 +1,4 @@
-"""Distances on the benchmark tasks (section 4.2): rows tasks, columns n or N_train, lines methods.
+"""Distances on the sbibm tasks (section 4.2): rows tasks, columns n or N_train, lines methods.
 
 A point is the mean over the parameter sets with a finite distance. The axes end where the paper's do.
 """

@@ -1,4 +1,4 @@
-"""Time, cost and origin of a run, from the records that are there: benchmark files and the repository.
+"""Time, cost and origin of a run, from what is there: the records of its jobs, and the repository.
 
 Nothing here asks for the present time, so the same files give the same page.
 """
@@ -27,7 +27,7 @@ class JobUse:
 
 
 def read_records(folder: Path) -> tuple[JobUse, ...]:
-    """Every benchmark record below a folder, in the order of the paths; the part is the first folder."""
+    """The record of every job below a folder, in the order of the paths; the part is the first folder."""
     return tuple(
         JobUse(
             path.relative_to(folder).parts[0].removesuffix(".tsv"),
