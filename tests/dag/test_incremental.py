@@ -108,7 +108,15 @@ CHANGES = [
     Change(
         "`scores/network.py`",
         code(f"{SOURCE}/scores/network.py"),
-        never=("simulate", "reference", "observe", "sample_toy", "measure_toy", "time_toy"),
+        never=(
+            "simulate",
+            "reference",
+            "observe",
+            "sample_toy",
+            "measure_toy",
+            "time_toy",
+            "collect_certificates",
+        ),
     ),
     Change(
         "`training/loop.py`",

@@ -1,6 +1,6 @@
 """Networks: every candidate is trained, one of them samples; guidance and partial factorisation have their own."""
 
-from tallsbi.study.settings.train import Candidate
+from tallsbi.study.settings.select import Candidate
 
 CANDIDATE = "{part}/{problem}/training/n_train~{n_train}/bs~{batch_size}-lr~{learning_rate}"
 CHOSEN = "{part}/{problem}/n_train~{n_train}"

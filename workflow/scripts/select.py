@@ -4,7 +4,7 @@ from tallsbi.runner.job import start
 
 job = start(snakemake)
 
-from tallsbi.study.settings.train import SelectSettings
+from tallsbi.study.settings.select import SelectSettings
 from tallsbi.study.stages.select import select
 
 settings = SelectSettings.from_params(job.settings)

@@ -12,9 +12,9 @@ import yaml
 
 from tallsbi.runner.config import load_or_exit
 from tallsbi.study.config_rules import problems
+from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.study import work
 from tallsbi.study.settings.study.whole import Study
-from tallsbi.study.settings.train import Candidate
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,7 +7,7 @@ import torch
 
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import write_tensors
-from tallsbi.study.settings.train import Candidate, SelectSettings
+from tallsbi.study.settings.select import Candidate, SelectSettings
 from tallsbi.study.stages.select import select
 
 CANDIDATES = (Candidate(0.0001, 64), Candidate(0.001, 64))

@@ -32,3 +32,8 @@ def test_toys_do_not_depend_on_networks_nor_networks_on_toys():
     networks = closure("workflow/scripts/sample.py", module_of("sir"), root=ROOT)
     assert not {"tallsbi.scores.network", "tallsbi.api.engine"} & set(toys)
     assert not {"tallsbi.study.tasks.toy", "tallsbi.scores.perturbed"} & set(networks)
+
+
+@pytest.mark.parametrize("script", ["collect", "select", "measure", "measure_toy"])
+def test_what_only_reads_results_does_not_depend_on_networks(script):
+    assert "tallsbi.scores.network" not in closure(f"workflow/scripts/{script}.py", root=ROOT)

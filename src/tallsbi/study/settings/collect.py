@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from tallsbi.study.settings.base import Settings
-from tallsbi.study.settings.train import Candidate
+from tallsbi.study.settings.select import Candidate
 
 
 @dataclass(frozen=True)

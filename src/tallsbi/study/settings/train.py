@@ -1,4 +1,4 @@
-"""Settings of the training of a network, and of the choice among trained ones."""
+"""Settings of the training of a network."""
 
 from dataclasses import dataclass
 
@@ -31,32 +31,3 @@ class TrainGroupsSettings(TrainSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require("n_max", self.n_max >= 1, "at least 1")
-
-
-@dataclass(frozen=True)
-class Candidate(Settings):
-    """What distinguishes the networks that are trained on the same data."""
-
-    learning_rate: float
-    batch_size: int
-
-    @property
-    def folder(self) -> str:
-        return f"bs~{self.batch_size}-lr~{self.learning_rate:g}"
-
-
-RULES = ("published", "stated")
-
-
-@dataclass(frozen=True)
-class SelectSettings(Settings):
-    """By which rule to choose among `candidates`; `published` is the choice of the published runs."""
-
-    name: str
-    rule: str
-    published: Candidate
-    candidates: tuple[Candidate, ...]
-
-    def __post_init__(self) -> None:
-        self.require("rule", self.rule in RULES, f"one of {', '.join(RULES)}")
-        self.require("candidates", len(self.candidates) >= 1, "at least one network")

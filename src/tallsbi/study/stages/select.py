@@ -9,7 +9,7 @@ from typing import Any
 
 from tallsbi.storage.files import atomic_path, write_json
 from tallsbi.storage.tensors import read_tensors
-from tallsbi.study.settings.train import SelectSettings
+from tallsbi.study.settings.select import SelectSettings
 from tallsbi.training.select import Candidate, select_published, select_stated
 
 

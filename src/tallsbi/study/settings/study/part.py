@@ -10,7 +10,8 @@ from tallsbi.algorithms import CLIP_SUFFIX
 from tallsbi.study.settings.collect import CollectSettings, Training
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.sample import Methods, SampleSettings
-from tallsbi.study.settings.train import Candidate, SelectSettings, TrainSettings
+from tallsbi.study.settings.select import Candidate, SelectSettings
+from tallsbi.study.settings.train import TrainSettings
 from tallsbi.training.settings import TrainingSettings
 
 

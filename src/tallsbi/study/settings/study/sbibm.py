@@ -8,10 +8,11 @@ from tallsbi.study.settings.collect import CollectSettings
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.settings.reference import ReferenceSettings
 from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
 from tallsbi.study.settings.study.part import TrainedPart, both
 from tallsbi.study.settings.time import ManySettings, TimeSettings
-from tallsbi.study.settings.train import Candidate, TrainGroupsSettings
+from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
 VARIANTS = ("samples", "other_bounds", "guidance", "partial")
 """The folders of samples of one network size: the paper's, with other bounds, and of the two appendices."""
@@ -146,7 +147,7 @@ class SbibmPart(TrainedPart):
 
     # Guidance and partial factorisation (appendices)
 
-    def train_guidance(self, problem: str, n_train: int) -> Any:
+    def train_guidance(self, problem: str, n_train: int) -> TrainSettings:
         return self.train(problem, n_train, drop_context=self.section["guidance"]["drop"])
 
     @property
