@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from oracles import GaussianCase
-from problems import generator
+from oracles import GaussianCase, generator
 
 from tallsbi.algorithms import build
 from tallsbi.algorithms.base import Problem
