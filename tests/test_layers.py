@@ -5,12 +5,14 @@ runner   Snakemake's side; of the method it imports only random streams, storage
 study    the paper; imports both
 """
 
+import re
 from pathlib import Path
 
 import grimp
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "tallsbi"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "tallsbi"
 # From the bottom up. Packages on one level do not import each other.
 METHOD = [
     {"shapes"},
@@ -25,14 +27,19 @@ METHOD = [
 ]
 FOR_THE_RUNNER = {"random", "storage", "progress"}
 STUDY = [
-    {"tasks", "columns"},
+    {"settings", "columns"},
+    {"tasks"},
     {"references"},
-    {"stages"},
+    {"stages", "parts"},
     {"analysis"},
     {"claims"},
     {"tables"},
     {"figures"},
+    {"make_artifact"},
+    {"artifacts", "config_rules"},
     {"report"},
+    {"project"},
+    {"__main__"},
 ]
 
 
@@ -65,9 +72,9 @@ def room(module, depth=0):
 
 def test_the_method_imports_only_what_is_below(imports):
     method = set().union(*METHOD)
-    mine = [pair for pair in imports if room(pair[0]) in method]
-    assert [f"{a} imports {b}" for a, b in mine if room(b) not in method] == []
-    assert upward([((a, room(a)), (b, room(b))) for a, b in mine], METHOD) == []
+    pairs = [pair for pair in imports if room(pair[0]) in method]
+    assert [f"{a} imports {b}" for a, b in pairs if room(b) not in method] == []
+    assert upward([((a, room(a)), (b, room(b))) for a, b in pairs], METHOD) == []
 
 
 def test_the_runner_imports_nothing_of_the_science(imports):
@@ -77,19 +84,48 @@ def test_the_runner_imports_nothing_of_the_science(imports):
 
 
 def test_the_study_imports_only_what_is_below(imports):
-    rooms = set().union(*STUDY)
     pairs = [
         ((a, room(a, 1)), (b, room(b, 1)))
         for a, b in imports
-        if room(a) == room(b) == "study" and room(a, 1) in rooms and room(b, 1) in rooms
+        if room(a) == room(b) == "study" and room(a, 1) and room(b, 1)
     ]
     assert upward(pairs, STUDY) == []
 
 
-def test_every_package_has_its_layer():
-    def held(folder):
-        return {
-            path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
-        }
+def rooms_in(folder):
+    return {
+        path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
 
-    assert held(SOURCE) - {"__init__"} == set().union(*METHOD, {"runner", "study"})
+
+def test_every_package_has_its_layer():
+    assert rooms_in(SOURCE) - {"__init__"} == set().union(*METHOD, {"runner", "study"})
+    assert rooms_in(SOURCE / "study") - {"__init__"} == set().union(*STUDY)
+
+
+def rows_of_the_map(title):
+    """The names in the first column of a table in docs/architecture.md, row by row."""
+    table = (
+        (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split(f"### {title}")[1].split("\n#")[0]
+    )
+    return [
+        set(re.findall(r"`(\w+)`", line.split("|")[1]))
+        for line in table.splitlines()
+        if line.startswith("| `")
+    ]
+
+
+@pytest.mark.parametrize(("title", "levels"), [("The method", METHOD), ("The study", STUDY)])
+def test_the_map_shows_the_packages_in_the_order_of_the_layers(title, levels):
+    assert rows_of_the_map(title) == levels
+
+
+def test_the_map_names_every_module_of_the_runner():
+    assert set().union(*rows_of_the_map("The runner")) == rooms_in(SOURCE / "runner") - {"__init__"}
+
+
+def test_every_file_on_the_walk_exists():
+    walk = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("## The walk of one datum")[1]
+    files = re.findall(r"`((?:src|workflow)/[\w/.]+)`", walk)
+    assert len(files) > 20
+    assert [name for name in files if not (ROOT / name).exists()] == []

@@ -15,8 +15,8 @@ from tallsbi.study.artifacts import ArtifactError
 from tallsbi.study.columns.catalogue import module_of
 from tallsbi.study.columns.tidy import ColumnsError
 from tallsbi.study.make_artifact import make, read
+from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.base import SettingsError
-from tallsbi.study.settings.study.whole import Study
 
 
 def study(**changes):
@@ -151,7 +151,7 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
     assert users("figures.panels") == set(reached) - {"pedagogical", "sbibm_pairplots"}
     assert users("columns.toy") == {each.id for each in figures if each.target == "toy"}
     assert users("columns.jrnmm") == {each.id for each in figures if each.target == "jrnmm"}
-    assert users("artifacts") == users("settings.study") == set()
+    assert users("artifacts") == users("parts") == set()
 
 
 @pytest.mark.parametrize(

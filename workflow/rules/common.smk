@@ -10,8 +10,8 @@ from tallsbi.runner.costs import TABLE as COST_TABLE
 from tallsbi.runner.costs import read_model
 from tallsbi.runner.fingerprint import fingerprint
 from tallsbi.study.config_rules import problems as config_problems
-from tallsbi.study.settings.study.whole import Study
-from tallsbi.study.settings.study import work
+from tallsbi.study.parts.study import Study
+from tallsbi.study.parts import work
 from tallsbi.study.tasks import module_of as task_module
 
 CONFIG = load_or_exit(config, ROOT, config_problems)

@@ -18,9 +18,9 @@ import yaml
 
 from tallsbi.runner.config import run_name
 from tallsbi.study.columns import catalogue
+from tallsbi.study.parts.artifacts import SETTINGS, other_run
+from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.base import Settings
-from tallsbi.study.settings.study.artifacts import SETTINGS, other_run
-from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tasks import label_of
 
 DECLARATION = "workflow/artifacts.yaml"

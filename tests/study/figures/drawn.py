@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 from paths import ROOT
 
 from tallsbi.study import artifacts
-from tallsbi.study.settings.study.whole import Study
+from tallsbi.study.parts.study import Study
 
 CAPTIONS = ROOT / "workflow" / "report"
 DECLARED = artifacts.read(ROOT, Study(resolved())).artifacts

@@ -14,10 +14,10 @@ from paths import ROOT
 
 from tallsbi.storage.files import write_csv, write_text
 from tallsbi.study import artifacts
+from tallsbi.study.parts.study import Study
 from tallsbi.study.report.gather import Sources, gather
 from tallsbi.study.report.page import Page
 from tallsbi.study.report.record import RunRecord
-from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
 FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d")

@@ -13,9 +13,9 @@ from run_data import CLAIMS, FIGURES, ROOT, make_run
 
 from tallsbi.storage.files import DataError, read_csv, write_csv
 from tallsbi.study import artifacts
+from tallsbi.study.parts.study import Study
 from tallsbi.study.report import captions, gather, records
 from tallsbi.study.report.render import to_html
-from tallsbi.study.settings.study.whole import Study
 
 
 @pytest.fixture

@@ -95,23 +95,3 @@ def test_picture_shows_the_stage_of_every_rule():
     shown = set(re.findall(r"\w+", picture))
     stages = {rulegraph.stage_of(rule) for rule in rules}
     assert stages <= shown, "docs/architecture.md is older than the rules: run `make dag`"
-
-
-def test_map_names_every_room_of_the_package():
-    rooms = {path.stem for path in (ROOT / "src/tallsbi").iterdir() if path.stem.isidentifier()}
-    rooms -= {"__init__", "__pycache__"}
-    table = [line.split("|")[1] for line in DOCUMENT.splitlines() if line.startswith("| `")]
-    named = set(re.findall(r"`(\w+)`", " ".join(table)))
-    assert rooms - named == set(), "add the new rooms to the map in docs/architecture.md"
-
-
-def test_map_has_the_order_of_the_layers():
-    from test_layers import LAYERS
-
-    table = DOCUMENT.split("## The library")[1]
-    rows = [
-        set(re.findall(r"`(\w+)`", line.split("|")[1]))
-        for line in table.splitlines()
-        if line.startswith("| `")
-    ]
-    assert rows[: len(LAYERS)] == LAYERS

@@ -3,13 +3,13 @@
 from functools import partial
 from typing import Any
 
+from tallsbi.study.parts.part import TrainedPart, both
 from tallsbi.study.settings.batch import share
 from tallsbi.study.settings.measure import CalibrationTestSettings, DiracSettings
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
-from tallsbi.study.settings.study.part import TrainedPart, both
 
 EMBEDDING = (64, 64, 64, 32)
 SINGLE_DRAWS = 1000  # of each single observation: as many as a density estimate can show

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tallsbi.study.settings.study.jrnmm import JrnmmPart
-from tallsbi.study.settings.study.sbibm import SbibmPart
-from tallsbi.study.settings.study.toy import ToyPart
+from tallsbi.study.parts.jrnmm import JrnmmPart
+from tallsbi.study.parts.sbibm import SbibmPart
+from tallsbi.study.parts.toy import ToyPart
 from tallsbi.study.settings.theory import TheorySettings
 
 

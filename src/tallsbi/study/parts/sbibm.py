@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tallsbi.study.parts.part import TrainedPart, both
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
 from tallsbi.study.settings.measure import MeasureSettings
@@ -10,7 +11,6 @@ from tallsbi.study.settings.reference import ReferenceSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
-from tallsbi.study.settings.study.part import TrainedPart, both
 from tallsbi.study.settings.time import ManySettings, TimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 

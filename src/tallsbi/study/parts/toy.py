@@ -1,9 +1,9 @@
 """The toy problems (section 4.1)."""
 
 from tallsbi.algorithms import base_name
+from tallsbi.study.parts.part import Part
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.sample import Methods
-from tallsbi.study.settings.study.part import Part
 from tallsbi.study.settings.toy import (
     PedagogicalSettings,
     ToyCell,

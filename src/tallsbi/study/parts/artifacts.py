@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tallsbi.runner.config import run_name
+from tallsbi.study.parts.study import Study
 from tallsbi.study.settings import artifacts as settings
 from tallsbi.study.settings.base import Settings
-from tallsbi.study.settings.study.whole import Study
 from tallsbi.study.tasks import has_uniform_prior, label_of
 
 JRNMM_LABELS = {"C": "$C$", "mu": r"$\mu$", "sigma": r"$\sigma$", "g": "$g$"}

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from tallsbi.algorithms import base_name
+from tallsbi.study.parts.jrnmm import JrnmmPart
+from tallsbi.study.parts.sbibm import SbibmPart
+from tallsbi.study.parts.toy import ToyPart
 from tallsbi.study.settings.sample import Methods, SampleSettings
-from tallsbi.study.settings.study.jrnmm import JrnmmPart
-from tallsbi.study.settings.study.sbibm import SbibmPart
-from tallsbi.study.settings.study.toy import ToyPart
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings

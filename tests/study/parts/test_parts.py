@@ -12,9 +12,9 @@ import yaml
 
 from tallsbi.runner.config import load_or_exit
 from tallsbi.study.config_rules import problems
+from tallsbi.study.parts import work
+from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.select import Candidate
-from tallsbi.study.settings.study import work
-from tallsbi.study.settings.study.whole import Study
 
 ROOT = Path(__file__).parents[3]
 
@@ -171,7 +171,7 @@ def test_work_grows_with_what_is_computed():
 def test_reading_the_settings_waits_for_no_library():
     """The workflow does so each time it starts."""
     program = (
-        "import sys; import tallsbi.study.settings.study.whole, tallsbi.study.settings.study.work; "
+        "import sys; import tallsbi.study.parts.study, tallsbi.study.parts.work; "
         "print([m for m in ('torch', 'numba', 'jax', 'pandas', 'xarray') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -1,0 +1,1 @@
+"""The settings of every job, built from the resolved configuration; `study` is the way in."""
