@@ -43,7 +43,7 @@ def test_messages_go_to_the_file_at_once(tmp_path, capsys):
     path = tmp_path / "deep" / "a.log"
     log = logs.setup(path, "sample")
     log.info("quiet")
-    logging.getLogger("tallsbi.toy.run").info("from a module")
+    logging.getLogger("tallsbi.study.stages.sample").info("from a module")
     log.warning("loud")
     text = path.read_text()
     assert "quiet" in text
