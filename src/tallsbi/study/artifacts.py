@@ -110,6 +110,7 @@ def read(root: Path, study: Study) -> Declared:
     content = _content(root)
     artifacts: dict[str, Artifact] = {}
     for name, entry in content["artifacts"].items():
+        entry = {"paper": "not in the paper", **({"settings": "tasks"} if "tasks" in entry else {}), **entry}
         _check(name, entry, content["parts"])
         for artifact in _resolved(name, entry, study, root):
             if artifact.id in artifacts:
@@ -134,7 +135,7 @@ def _content(root: Path) -> dict[str, Any]:
 
 _RESOLVED = {"id", "run", "if_present"}  # fields that no entry gives
 _KEYS = ({each.name for each in fields(Artifact)} - _RESOLVED) | {"tasks", "requires", "for_each"}
-_NEEDED = ("part", "title", "paper", "function", "data", "settings")
+_NEEDED = ("part", "title", "function", "data", "settings")
 
 
 def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
