@@ -121,11 +121,13 @@ class Run:
 
 
 def jobs_of(study: Study, script: str = ""):
+    """Processes that run a script, or any; Snakemake runs a copy of it called <random>.<script>.py."""
+    end = f".{script}.py" if script else ".py"
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
             if process.cwd() == str(study.root) and any(
-                ".snakemake/scripts/" in word and script in word for word in words
+                ".snakemake/scripts/" in word and word.endswith(end) for word in words
             ):
                 yield process
         except (psutil.Error, OSError):
