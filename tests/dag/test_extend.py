@@ -1,8 +1,12 @@
-"""The files of docs/extend.md, put into a copy of the study and run: one file and one line each."""
+"""The files and edits of docs/extend.md, put into a copy of the study and run: they are all that is needed."""
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -17,6 +21,7 @@ FILES = dict(re.findall(r"```python\n# (src/\S+)\n(.*?)```", GUIDE, re.DOTALL))
 (METHOD_LINE,) = re.findall(r"^    (EULER: .*)$", GUIDE, re.MULTILINE)
 (FIGURE_ENTRY,) = re.findall(r"```yaml\n(  toy_finite:.*?)```", GUIDE, re.DOTALL)
 (TASK_LINE,) = re.findall(r"^    (extra_tasks: .*)$", GUIDE, re.MULTILINE)
+EDITS = re.findall(r"```diff\n# (\S+)\n(.*?)```", GUIDE, re.DOTALL)
 SIZES = """
 sets: 2
 n_obs: [1, 3]
@@ -35,7 +40,19 @@ def study_with(path: str, tmp_path) -> Study:
     return study
 
 
-def test_the_guide_has_an_algorithm_a_task_and_a_figure():
+def side(diff: str, kept: str) -> str:
+    """The text before an edit (kept " -") or after it (kept " +")."""
+    return "".join(line[1:] for line in diff.splitlines(keepends=True) if line[0] in kept)
+
+
+def test_the_guide_has_an_algorithm_a_task_a_figure_and_a_setting():
+    assert {path for path, _ in EDITS} == {
+        "config.yaml",
+        "workflow/schemas/config.schema.yaml",
+        "src/tallsbi/study/settings/measure.py",
+        "src/tallsbi/study/stages/measure.py",
+        "tests/helpers/settings.py",
+    }
     assert list(FILES) == [
         "src/tallsbi/algorithms/euler.py",
         "src/tallsbi/study/tasks/location_scale.py",
@@ -82,3 +99,54 @@ def test_new_figure_is_one_function_and_one_entry(tmp_path):
     assert plan["draw_toy_finite"] == [
         f"results/smoke/figures/toy_finite.{suffix}" for suffix in ("pdf", "png")
     ]
+
+
+# Prints the params of the rule for a configured seed, and the seed that the stage gives to the classifiers.
+USE_OF_SETTING = """
+import json
+from types import SimpleNamespace
+
+from config_files import message, resolved, top
+from settings import measuring
+from tallsbi.study.parts.study import Study
+from tallsbi.study.settings.measure import MeasureSettings
+from tallsbi.study.stages import measure
+
+params = Study(resolved(metrics={"c2st_seed": 7})).sbibm.measure(400, "samples").as_params()
+seeds = []
+measure.c2st = lambda pairs, *, seed, backend: seeds.append(seed) or []
+measure.distance_table([SimpleNamespace(attrs={})], {}, MeasureSettings.from_params(params))
+print(json.dumps({
+    "default": Study(resolved()).sbibm.measure(400, "samples").as_params()["c2st_seed"],
+    "params": params["c2st_seed"],
+    "stage": seeds,
+    "tests": measuring(1).c2st_seed,
+    "refused": message(top(metrics={"c2st_seed": -1})),
+}))
+"""
+
+
+def test_new_setting_is_the_edits_of_the_guide(tmp_path):
+    study = clone(tmp_path / "study")
+    helpers = "tests/helpers"
+    shutil.copytree(REPOSITORY / helpers, study.root / helpers)
+    (study.root / "docs").mkdir()
+    shutil.copyfile(REPOSITORY / "docs/config.md", study.root / "docs/config.md")
+    for path, diff in EDITS:
+        study.edit(path, side(diff, " -"), side(diff, " +"))
+
+    paths = [str(study.root / folder) for folder in ("src", helpers)]
+    environment = {**study.environment(), "PYTHONPATH": ":".join(paths)}
+
+    def python(*arguments: str) -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(
+            command, cwd=study.root, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    seen = json.loads(python("-c", USE_OF_SETTING))
+    assert "metrics.c2st_seed = -1" in seen.pop("refused")
+    assert seen == {"default": 1, "params": 7, "stage": [7], "tests": 1}
+    python(f"{helpers}/config_docs.py")
+    page = (study.root / "docs/config.md").read_text(encoding="utf-8")
+    assert "| `metrics.c2st_seed` | an integer at least 0 | 1 |" in page
