@@ -31,7 +31,7 @@ def gaussian_problem(case, dtype=torch.float64):
     return Problem(case.score(dtype), case.prior(dtype), case.observations(dtype))
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize(("n", "m"), [(2, 1), (30, 2), (100, 10), (1000, 2)])
 def test_gaussian_tall_score_is_exact(n, m, schedule):
     """The cap at the prior changes nothing where posteriors are narrower: 1e-9 relative at every t."""
@@ -83,7 +83,7 @@ def test_covariances_are_exact_up_to_the_solver_whatever_the_number_of_draws():
     assert errors[1] < 0.3 * errors[0]
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize("name", BOTH)
 def test_defaults_match_the_gaussian_tall_posterior(name, schedule):
     """Five standard errors plus 2 % for the 50 steps (measured: 1 %); false alarms below 1e-5."""

@@ -101,7 +101,7 @@ def test_draws_follow_the_law_of_the_recursion(steps, churn):
 
 
 @pytest.mark.parametrize(("churn", "limit"), [(0.0, 0.015), (0.5, 0.025), (1.0, 0.035)])
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 def test_fifty_steps_are_enough_for_a_gaussian_posterior(schedule, churn, limit):
     """Largest relative error of a variance, by the law itself: no sampling noise."""
     for n in (1, 8, 30):

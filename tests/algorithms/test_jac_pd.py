@@ -21,7 +21,7 @@ def composed(case, size=1000):
     return JacPDScore(bind_blocks(case.score(), case.observations(), size), case.prior(), case.B)
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (30, 2), (100, 10)])
 def test_gaussian_tall_score_is_exact(n, m, schedule):
     """The kernels are read off I + sigma^2 J, which is of size alpha near t = 1: 1e-16 / 1e-7 in float64."""

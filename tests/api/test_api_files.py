@@ -56,9 +56,11 @@ def test_what_the_engine_was_told_is_saved_too(tmp_path):
     again = TallPosterior.load(tmp_path).engine
     assert (again.bounds_factor, again.dtype) == (2.0, torch.float64)
     assert torch.equal(again.learned_covariance, covariance)
-    told, x = replace(engine, learned_covariance=None), datasets(1, 3)
+    original, x = replace(engine, learned_covariance=None), datasets(1, 3)
     read = replace(again, learned_covariance=None)
-    draws = [each.sample(build("GAUSS", {"steps": 5}), x, 9, [generator(1)]).theta for each in (told, read)]
+    draws = [
+        each.sample(build("GAUSS", {"steps": 5}), x, 9, [generator(1)]).theta for each in (original, read)
+    ]
     assert torch.equal(*draws)
 
 

@@ -43,7 +43,7 @@ def uniform_model(dtype, B=2, n=6):
     return score.bind(x), box, covariances
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("name", ["GAUSS", "JAC"])
 def test_gaussian_tall_score_is_exact(name, n, m, schedule):
@@ -56,7 +56,7 @@ def test_gaussian_tall_score_is_exact(name, n, m, schedule):
     assert tall.lost_definiteness.count.tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 @pytest.mark.parametrize("name", ["GAUSS", "JAC"])
 def test_gaussian_tall_score_in_float32(name, n, m, schedule):

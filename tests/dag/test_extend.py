@@ -149,4 +149,4 @@ def test_new_setting_is_the_edits_of_the_guide(tmp_path):
     assert seen == {"default": 1, "params": 7, "stage": [7], "tests": 1}
     python(f"{helpers}/config_docs.py")
     page = (study.root / "docs/config.md").read_text(encoding="utf-8")
-    assert "| `metrics.c2st_seed` | an integer at least 0 | 1 |" in page
+    assert "| `metrics.c2st_seed` | an integer from 0 to 4294967295 | 1 |" in page

@@ -1,4 +1,4 @@
-"""The neuroscience study with one method and tiny sizes, run for real from simulation to figures."""
+"""The jrnmm study with one method and tiny sizes, run for real from simulation to figures."""
 
 from __future__ import annotations
 

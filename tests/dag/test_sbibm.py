@@ -1,4 +1,4 @@
-"""The benchmark on a few small tasks, run for real from simulation to tables and figures."""
+"""The sbibm part on a few small tasks, run for real from simulation to tables and figures."""
 
 from __future__ import annotations
 

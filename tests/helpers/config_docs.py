@@ -22,9 +22,9 @@ def wildcard(path: tuple) -> str:
 
 
 def value_text(key: str, data: dict) -> str:
-    found = {path: value for path, value in leaves(data) if wildcard(path) == key}
+    values = {path: value for path, value in leaves(data) if wildcard(path) == key}
     name = next((i for i, part in enumerate(key.split(".")) if part.startswith("<")), -1)
-    words = [f"{path[name]} {value}" if "<" in key else str(value) for path, value in found.items()]
+    words = [f"{path[name]} {value}" if "<" in key else str(value) for path, value in values.items()]
     return ", ".join(words)
 
 

@@ -29,7 +29,7 @@ def textbook_step(theta, score, t, s, eta, schedule, z):
     return math.sqrt(a_s) * denoised + math.sqrt(1 - a_s - sd**2) * direction + sd * z
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 @pytest.mark.parametrize("eta", [0.0, 0.2, 0.8, 1.0])
 def test_a_step_is_the_textbook_step(eta, schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)

@@ -30,7 +30,7 @@ def plain_langevin(tall, schedule, steps, inner, tau, samples, noise):
     return theta
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 def test_run_is_the_plain_loop(schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)
     tall = FactorisedScore(case.bound(), case.prior(), 2)
@@ -40,7 +40,7 @@ def test_run_is_the_plain_loop(schedule):
 
 
 def test_step_sizes():
-    """tau (1 - gamma) / sqrt(gamma) at T = 400 on the benchmark schedule: about 0.04, 0.012 and 5e-5."""
+    """tau (1 - gamma) / sqrt(gamma) at T = 400 on the schedule of networks: about 0.04, 0.012 and 5e-5."""
 
     class Zero(FactorisedScore):
         def __call__(self, theta, t):

@@ -31,7 +31,7 @@ def plain_tamed(tall, schedule, steps, inner, ratio, samples, noise):
     return theta
 
 
-@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "benchmark"])
+@pytest.mark.parametrize("schedule", [TOY, NETWORK], ids=["toy", "network"])
 def test_run_is_the_plain_loop(schedule):
     case = GaussianCase(2, 3, 2, schedule=schedule)
     tall = FactorisedScore(case.bound(), case.prior(), 2)

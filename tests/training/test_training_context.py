@@ -66,9 +66,11 @@ def learned(posterior):
 
 def test_learned_prior_has_the_covariance_and_score_of_the_prior(posterior):
     """In normalised space the prior is N(0, I). The tolerances leave room for the training's own error."""
-    mine = learned(posterior)
-    torch.testing.assert_close(mine.learned_covariance, torch.eye(2, dtype=torch.float64), rtol=0, atol=0.25)
-    problem = mine.problem(torch.zeros(2, 3, 2))
+    engine = learned(posterior)
+    torch.testing.assert_close(
+        engine.learned_covariance, torch.eye(2, dtype=torch.float64), rtol=0, atol=0.25
+    )
+    problem = engine.problem(torch.zeros(2, 3, 2))
     theta = torch.randn(2, 40, 2, generator=generator(8))
     for t in (0.3, 0.6):
         score, excess = problem.prior.score_and_excess(theta, t, NETWORK)

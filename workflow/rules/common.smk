@@ -23,7 +23,7 @@ RECORDS = f"{RESULTS}/records"
 COSTS = read_model(ROOT / COST_TABLE)
 # Threads of a job that measures times with one thread: on one machine all cores, so that nothing runs beside it;
 # on a cluster one, which the scheduler keeps for it. (Inside a cluster job Snakemake counts the node's cores.)
-ALONE = 1 if workflow.remote_exec else workflow._cores or 1
+TIMING_THREADS = 1 if workflow.remote_exec else workflow._cores or 1
 
 
 # Who works here, so that the next `make results` can tell a working run from a killed one.

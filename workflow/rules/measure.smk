@@ -52,7 +52,9 @@ def toy_cell_samples(wildcards):
             toy_samples(toy, *cell, steps, method) for steps in CONFIG["toy"]["steps"] for method in methods
         ]
     m, noise = re.fullmatch(r"m~(\d+)/noise~(.*)", wildcards.cell).groups()
-    return [toy_samples(toy, m, float(noise), own["steps"], method) for method, own in methods.items()]
+    return [
+        toy_samples(toy, m, float(noise), options["steps"], method) for method, options in methods.items()
+    ]
 
 
 def toy_cell_reference(wildcards):
@@ -149,7 +151,7 @@ rule time_toy:
         f"{LOGS}/toy/timing/{{toy}}/m~{{m}}.log",
     benchmark:
         f"{RECORDS}/toy/timing/{{toy}}/m~{{m}}.tsv"
-    threads: ALONE
+    threads: TIMING_THREADS
     resources:
         **cost("time_toy/{toy}", lambda w: work.time_toy(STUDY.toy.time(w.toy, int(w.m))), gpu=True),
     params:
@@ -172,7 +174,7 @@ rule time_steps:
         f"{LOGS}/sbibm/{{problem}}/steps.log",
     benchmark:
         f"{RECORDS}/sbibm/{{problem}}/steps.tsv"
-    threads: ALONE
+    threads: TIMING_THREADS
     resources:
         **cost("time_steps/{problem}", lambda w: work.time_steps(STUDY.sbibm.time_steps(w.problem)), gpu=True),
     params:

@@ -23,8 +23,8 @@ def toy_settings(wildcards):
 
 
 def toy_key(wildcards):
-    own = STUDY.toy.is_own_steps(wildcards.method, int(wildcards.steps))
-    return "sample_toy/{method}" if own else "sample_toy_steps/{method}"
+    equal_time = STUDY.toy.is_equal_time(wildcards.method, int(wildcards.steps))
+    return "sample_toy/{method}" if equal_time else "sample_toy_steps/{method}"
 
 
 def samples_of(part, problem, n_train, variant, method):
@@ -41,10 +41,8 @@ def toy_samples(toy, m, noise, steps, method):
 
 def network_of(wildcards):
     """The network that samples: for guidance one of its own."""
-    own = "guidance/" if wildcards.variant == "guidance" else ""
-    return (
-        f"{RESULTS}/{wildcards.part}/{wildcards.problem}/n_train~{wildcards.n_train}/{own}network.safetensors"
-    )
+    folder = "guidance/" if wildcards.variant == "guidance" else ""
+    return f"{RESULTS}/{wildcards.part}/{wildcards.problem}/n_train~{wildcards.n_train}/{folder}network.safetensors"
 
 
 def observations_of(wildcards):

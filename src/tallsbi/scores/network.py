@@ -5,7 +5,7 @@
 theta_t [m] and x [d] are normalised (see `tallsbi.scores.normaliser`); hidden layers are ReLU. `published`
 networks have no layer normalisation, `stated` ones have it after every ReLU of the trunk, without gain and
 shift of its own: the linear layer that follows holds both. theta and x may each pass through an embedding
-network first (the neuroscience model). Weights and biases start uniform in +-1/sqrt(fan in).
+network first (the Jansen-Rit model). Weights and biases start uniform in +-1/sqrt(fan in).
 """
 
 from __future__ import annotations

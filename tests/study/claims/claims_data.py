@@ -87,7 +87,7 @@ def pedagogical(n_obs=(1, 4, 16, 64), samples=1000, wider=1.02):
     return pd.concat(frames, ignore_index=True)
 
 
-def benchmark(
+def sbibm_distances(
     tasks=(*MAIN, *EXTRA), methods=RUNS, sets=25, n_obs=(1, 8, 14, 30), n_train=(1000, 30000), lost=True
 ):
     """GAUSS and JAC-clip are best, LANGEVIN falls behind with n, JAC is lost for n > 1."""
@@ -197,7 +197,7 @@ def theory():
 
 def run(sets=25, seeds=5, samples=500):
     """All files of a run by the names of `tallsbi.study.claims.views`."""
-    distances = benchmark(sets=sets)
+    distances = sbibm_distances(sets=sets)
     guidance = distances[distances.task.isin(MAIN) & (distances.method == "GAUSS")]
     rng = np.random.default_rng(7)
     noise = np.exp(0.02 * rng.normal(size=len(guidance)))

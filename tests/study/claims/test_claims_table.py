@@ -148,7 +148,7 @@ def test_data_that_a_small_scale_lacks_are_named():
     data["partial"] = data["partial"].assign(n=8)
     data["jrnmm_lc2st"] = data["jrnmm_lc2st"].assign(calibration=60)
     tidy = make(data, settings(FILE)).tidy
-    told = tidy[tidy.headline].set_index("id")
+    headlines = tidy[tidy.headline].set_index("id")
     for name, words in {
         "C21": "only one n_train (1000): no trend",
         "C23": "no data with n >= 14 (there is n = 1, 8)",
@@ -156,8 +156,8 @@ def test_data_that_a_small_scale_lacks_are_named():
         "C40": "calibration is 60, the test needs 1000",
         "C45": "no data with n >= 30",
     }.items():
-        assert told.verdict[name] == Verdict.UNDECIDED
-        assert words in told.reading[name]
+        assert headlines.verdict[name] == Verdict.UNDECIDED
+        assert words in headlines.reading[name]
 
 
 def test_only_the_methods_that_are_compared_need_their_steps():
@@ -166,11 +166,11 @@ def test_only_the_methods_that_are_compared_need_their_steps():
     for name in ("sbibm_distances", "other_bounds"):
         frame = data[name]
         data[name] = frame.assign(steps=frame.steps.where(~frame.method.str.startswith("TAMED"), 100))
-    told = make(data, settings(FILE)).tidy
-    told = told[told.headline].set_index("id")
-    assert told.verdict["C22"] == Verdict.HOLDS
-    assert told.verdict["C43"] == Verdict.UNDECIDED
-    assert "steps is 100, the test needs 400" in told.reading["C43"]
+    headlines = make(data, settings(FILE)).tidy
+    headlines = headlines[headlines.headline].set_index("id")
+    assert headlines.verdict["C22"] == Verdict.HOLDS
+    assert headlines.verdict["C43"] == Verdict.UNDECIDED
+    assert "steps is 100, the test needs 400" in headlines.reading["C43"]
 
 
 def test_the_readable_versions_hold_every_row(table):

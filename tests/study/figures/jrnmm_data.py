@@ -1,4 +1,4 @@
-"""Made-up results of the neuroscience model that look like the study's."""
+"""Made-up results of the Jansen-Rit model that look like the study's."""
 
 from itertools import product
 

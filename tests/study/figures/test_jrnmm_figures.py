@@ -1,4 +1,4 @@
-"""Losses, distances and posteriors of the neuroscience model: the figures show what is in their data."""
+"""Losses, distances and posteriors of the Jansen-Rit model: the figures show what is in their data."""
 
 import io
 from dataclasses import replace
@@ -29,9 +29,9 @@ def test_losses_have_a_panel_per_setting():
     figure = draw("jrnmm_losses", {"losses": frame}, LOSS_SETTINGS)
     assert [ax.texts[-1].get_text() for ax in figure.axes] == ["3-D", "4-D"]
     for task, ax in zip(("3d", "4d"), figure.axes, strict=True):
-        mine = frame[(frame.task == task) & (frame.learning_rate == 0.001) & frame.val_loss.notna()]
+        rows = frame[(frame.task == task) & (frame.learning_rate == 0.001) & frame.val_loss.notna()]
         curve = labelled(ax, "_val_loss 0.001")
-        np.testing.assert_allclose(curve.get_ydata(), mine.val_loss)
+        np.testing.assert_allclose(curve.get_ydata(), rows.val_loss)
         assert curve.get_color() == "tab:orange"
         assert "diverged" not in [text.get_text() for text in ax.texts]
     with pytest.raises(ValueError, match=r"batch_size = \[64, 256\].*one batch size"):
@@ -42,7 +42,7 @@ def test_losses_have_a_panel_per_setting():
 def test_distances_are_the_averages_over_parameters_of_all_methods_but_jac(dim, small):
     frame = dirac((1, 8, 30))
     figure = draw_distances(dim, frame, small[dim])
-    mine = frame[(frame.dim == dim) & (frame.parameter == "all")]
+    rows = frame[(frame.dim == dim) & (frame.parameter == "all")]
     for ax, column in zip(figure.axes[:2], ("published", "mmd"), strict=True):
         shown = lines(ax)
         assert set(shown) == {
@@ -51,7 +51,7 @@ def test_distances_are_the_averages_over_parameters_of_all_methods_but_jac(dim, 
         for method in ("GAUSS", "DET_GEF", "JAC-clip"):
             line = shown[f"{method} ({STEPS[method.removesuffix('-clip')]})"]
             assert line.get_xdata().tolist() == [1, 8, 30]
-            np.testing.assert_allclose(line.get_ydata(), mine[mine.method == method][column])
+            np.testing.assert_allclose(line.get_ydata(), rows[rows.method == method][column])
         assert [(n, text) for n, text in marks(ax) if "×" in text] == [(8, "×"), (30, "×")]
         assert ax.get_xlabel() == ("" if dim == 4 and column == "published" else "observations n")
     assert "diverged" in legend_labels(figure)
@@ -103,11 +103,11 @@ def test_axis_ends_at_a_round_number_that_one_runaway_does_not_move(values, end,
 def test_marginals_are_of_each_observation_alone_and_of_the_first_n(small):
     figure = draw_distances(3, dirac((1, 8, 30)), small[3])
     for name, ax in zip(("C", "mu", "sigma"), figure.axes[2:], strict=True):
-        mine = small[3][small[3].parameter == name]
+        rows = small[3][small[3].parameter == name]
         labels = [line.get_label() for line in ax.lines]
         assert labels == [*(f"_single {j}" for j in range(4)), "_tall 8", "_tall 30", "_truth"]
         assert labelled(ax, "_truth").get_xdata()[0] == THETA[name]
-        values = mine[(mine.kind == "tall") & (mine.n == 30)].value.to_numpy()
+        values = rows[(rows.kind == "tall") & (rows.n == 30)].value.to_numpy()
         x, height = density.marginal(values)
         np.testing.assert_allclose(labelled(ax, "_tall 30").get_xydata().T, [x, height])
         single = labelled(ax, "_single 2")

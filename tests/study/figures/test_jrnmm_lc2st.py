@@ -1,4 +1,4 @@
-"""The local classifier two-sample tests of the neuroscience model: the figures show what is in their data."""
+"""The local classifier two-sample tests of the Jansen-Rit model: the figures show what is in their data."""
 
 from itertools import product
 
@@ -52,8 +52,8 @@ def test_lines_are_means_and_bands_standard_deviations_over_classifiers(dim):
     figure = draw(frame, dim)
     for ax, column in zip(figure.axes, ("statistic", "p_value"), strict=True):
         assert set(lines(ax)) == set(METHODS) - {"JAC"}
-        mine = frame[(frame.dim == dim) & (frame.method == "GAUSS-clip")]
-        values = mine.sort_values(["n", "classifier"])[column].to_numpy().reshape(len(N_OBS), 5)
+        rows = frame[(frame.dim == dim) & (frame.method == "GAUSS-clip")]
+        values = rows.sort_values(["n", "classifier"])[column].to_numpy().reshape(len(N_OBS), 5)
         np.testing.assert_allclose(lines(ax)["GAUSS-clip"].get_ydata(), values.mean(1))
         (band,) = [item for item in ax.collections if item.get_label() == "_GAUSS-clip"]
         outline = band.get_paths()[0].vertices
@@ -103,7 +103,7 @@ def test_statistic_has_a_close_axis_that_never_passes_its_maximum():
     high = frame.assign(
         statistic=frame.statistic.where(frame.statistic.isna(), 0.24 + 0.002 * frame.classifier)
     )
-    assert draw(high).axes[0].get_yticks()[-1] == jrnmm_lc2st.LARGEST
+    assert draw(high).axes[0].get_yticks()[-1] == jrnmm_lc2st.MAX_STATISTIC
     assert not [text for _, text in marks(draw(high).axes[0]) if "↑" in text]
     p_values = draw(frame).axes[1]
     assert (p_values.get_ylim()[0] < 0, p_values.get_ylim()[1] > 1) == (True, True)

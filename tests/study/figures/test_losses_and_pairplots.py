@@ -41,17 +41,17 @@ def test_losses_are_those_of_the_batch_size(batch_size):
     assert all(ax.get_ylim() == (0, 0.5) for ax in axes.flat)
     for task, row in zip(TASKS, axes, strict=True):
         for rate, color in ((0.0001, "tab:blue"), (0.001, "tab:orange")):
-            mine = frame[(frame.task == task) & (frame.n_train == 30000) & (frame.batch_size == batch_size)]
-            mine = mine[mine.learning_rate == rate]
+            rows = frame[(frame.task == task) & (frame.n_train == 30000) & (frame.batch_size == batch_size)]
+            rows = rows[rows.learning_rate == rate]
             raw = labelled(row[1], f"_raw val_loss {rate:g}")
-            np.testing.assert_array_equal(raw.get_ydata(), mine.val_loss)
+            np.testing.assert_array_equal(raw.get_ydata(), rows.val_loss)
             smooth = labelled(row[1], f"_val_loss {rate:g}")
             np.testing.assert_allclose(
-                smooth.get_ydata(), loss_figure.running_mean(mine.val_loss.to_numpy(), 6)
+                smooth.get_ydata(), loss_figure.running_mean(rows.val_loss.to_numpy(), 6)
             )
             assert (smooth.get_color(), smooth.get_alpha()) == (color, 0.9)
             assert labelled(row[1], f"_train_loss {rate:g}").get_alpha() == 0.3
-            assert labelled(row[1], f"_stop {rate:g}").get_xdata()[0] == mine.stop_epoch.iloc[0]
+            assert labelled(row[1], f"_stop {rate:g}").get_xdata()[0] == rows.stop_epoch.iloc[0]
         used = [line.get_label() for line in row[1].lines if line.get_label().startswith("_chosen")]
         assert used == (["_chosen 0.001"] if task == "lotka_volterra" else ["_chosen 0.0001"])
 

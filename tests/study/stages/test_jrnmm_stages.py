@@ -1,4 +1,4 @@
-"""The neuroscience study on small sizes: data, draws, tables, with an untrained network."""
+"""The jrnmm study on small sizes: data, draws, tables, with an untrained network."""
 
 import numpy as np
 import pytest

@@ -34,7 +34,7 @@ def measured():
     return not np.isnan(protocol.peak_growth(lambda: None)[1])
 
 
-def test_observations_are_others_than_the_benchmark_s_of_the_same_parameters():
+def test_observations_are_others_than_those_of_observe_for_the_same_parameters():
     ours, theirs = many_observations(plan(2, 5)), observations(load(TASK), 2, 5, 1)
     np.testing.assert_array_equal(ours.theta, theirs.theta)
     assert not np.isclose(ours.x, theirs.x).any()

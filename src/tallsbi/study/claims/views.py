@@ -36,7 +36,7 @@ class Facts:
     uniform_tasks: Sequence[str]
     theta: Mapping[str, float]
     bounds: Mapping[str, Sequence[float]]
-    """True parameter and prior of the neuroscience model."""
+    """True parameter and prior of the Jansen-Rit model."""
 
 
 View = Callable[[Frames, Facts], pd.DataFrame]
@@ -128,7 +128,7 @@ def _training(name: str, frames: Frames, facts: Facts) -> pd.DataFrame:
 
 
 def _learning_rates(frames: Frames, facts: Facts) -> pd.DataFrame:
-    """The neuroscience trainings of the smaller learning rate over those of the larger, a row per setting."""
+    """The Jansen-Rit trainings of the smaller learning rate over those of the larger, a row per setting."""
     frame = _training("jrnmm_losses", frames, facts)
     low, high = (
         frame[frame.learning_rate == rate].set_index("task")

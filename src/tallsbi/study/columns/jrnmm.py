@@ -1,4 +1,4 @@
-"""Tables of the neuroscience part. `dim`: the number of parameters, 3 or 4; `n` counts observations."""
+"""Tables of the jrnmm part. `dim`: the number of parameters, 3 or 4; `n` counts observations."""
 
 from tallsbi.study.columns import sbibm
 from tallsbi.study.columns.tidy import table

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from scipy.ndimage import gaussian_filter
 
 BINS = 96
-FEWEST = 10  # samples that a density is drawn of
+MIN_DRAWS = 10  # samples that a density is drawn of
 SHARES = (0.5, 0.9)  # of the samples, which the contours of pairs hold
 _BULK, _REACH = 0.95, 0.25  # the grid holds this share of the samples, and this share of its length beyond
 _QUARTER = 0.6373  # length of the shortest interval that holds a quarter of a unit Gaussian

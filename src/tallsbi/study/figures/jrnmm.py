@@ -1,4 +1,4 @@
-"""Distance to the true parameter theta* against n, and posteriors of GAUSS, on the neuroscience model (section 4.3).
+"""Distance to the true parameter theta* against n, and posteriors of GAUSS, on the Jansen-Rit model (section 4.3).
 
 The distance is drawn as published: (Var + (mean - theta*)²) / sd, averaged over the parameters in raw units, which the
 paper calls an MMD to a Dirac; and as the kernel MMD to the point mass, averaged over the parameters. Plain JAC is left

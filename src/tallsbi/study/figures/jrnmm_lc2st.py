@@ -1,4 +1,4 @@
-"""l-C2ST, the local classifier two-sample test, against n on the neuroscience model (appendix of section 4.3).
+"""l-C2ST, the local classifier two-sample test, against n on the Jansen-Rit model (appendix of section 4.3).
 
 The statistic is the mean of (p - 1/2)² over the posterior, p the classifier's probability: 0 where it cannot tell the
 estimated posterior from the true one, at most 1/4. The null comes from permuted labels.
@@ -26,7 +26,7 @@ from tallsbi.study.figures.points import plain_lines, points
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
 LEVEL = 0.05
-LARGEST = 0.25  # possible statistic
+MAX_STATISTIC = 0.25  # when the classifier is always certain
 P_VALUES = replace(from_zero(1.0, "share of the null above"), ticks=(0.0, 0.25, 0.5, 0.75, 1.0))
 _NULL_MEAN = {"color": "0.55", "linewidth": 1.0}
 _NULL_BAND = {"color": "0.87", "linewidth": 0}
@@ -62,7 +62,7 @@ def _axis(frame: pd.DataFrame) -> Axis:
     tops = [*(cell["mean"] + cell["std"].fillna(0.0) for cell in cells), frame.null_q95.to_numpy(float)]
     finite = np.concatenate(tops)
     finite = finite[np.isfinite(finite)]
-    end = min(round_up(float(finite.max()), FINE), LARGEST) if len(finite) else LARGEST
+    end = min(round_up(float(finite.max()), FINE), MAX_STATISTIC) if len(finite) else MAX_STATISTIC
     return from_zero(end, "mean of (class probability − ½)²")
 
 

@@ -1,4 +1,4 @@
-"""Posteriors of the neuroscience model as clouds of draws: windows, colours and marginals (section 4.3).
+"""Posteriors of the Jansen-Rit model as clouds of draws: windows, colours and marginals (section 4.3).
 
 One colour per n, dark for one observation and light for the most, in every panel.
 """
@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from tallsbi.study.figures import density
-from tallsbi.study.figures.density import FEWEST, SHARES
+from tallsbi.study.figures.density import MIN_DRAWS, SHARES
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
 TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
@@ -24,7 +24,7 @@ _PAST_PRIOR = 0.08  # of the length of the prior, which a window reaches beyond 
 _MARGIN = 0.1
 _REACH = 0.25  # of a window to either side, where draws still count for a density in it
 _HIGHEST_DENSITY = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
-_LEAST_UNSEEN = 0.02  # share of draws outside the panels that the legend mentions
+_MIN_UNSEEN_SHARE = 0.02  # share of draws outside the panels that the legend mentions
 _SHADES = (0.15, 0.88)  # of viridis, whose light end is lost on white
 
 
@@ -109,7 +109,7 @@ def _window(
     beyond = _PAST_PRIOR * (box[1] - box[0])
     first, last = box[0] - beyond, box[1] + beyond
     near = [values[(values > first) & (values < last)] for values in samples]
-    ends = [density.shortest(values, _BULK) for values in near if len(values) >= FEWEST]
+    ends = [density.shortest(values, _BULK) for values in near if len(values) >= MIN_DRAWS]
     if not ends:
         return first, last
     low, high = min(truth, *(end[0] for end in ends)), max(truth, *(end[1] for end in ends))
@@ -144,7 +144,7 @@ def _draw_density(
 ) -> float:
     """Draws the density of one posterior, of the area its draws around the window have; returns its height."""
     values = clouds.near(cloud, index)[:, 0]
-    if len(values) < FEWEST:
+    if len(values) < MIN_DRAWS:
         return 0.0
     x, height = density.marginal(values)
     height = height * len(values) / len(cloud)
@@ -158,7 +158,7 @@ def draw_contours(ax: Axes, clouds: Posteriors, first: int, second: int) -> None
     _frame(ax, clouds, second, "y")
     for n in clouds.counts:
         points = clouds.near(clouds.tall[n], first, second)
-        if len(points) < FEWEST:
+        if len(points) < MIN_DRAWS:
             continue
         color = clouds.shade(n)
         x, y, height = density.joint(points)
@@ -188,13 +188,13 @@ def posterior_entries(clouds: Posteriors, *, dots: bool = False) -> list[Line2D]
     entries = []
     if clouds.single:
         every = range(len(clouds.names))
-        seen = sum(len(clouds.near(cloud, *every)) >= FEWEST for cloud in clouds.single.values())
+        seen = sum(len(clouds.near(cloud, *every)) >= MIN_DRAWS for cloud in clouds.single.values())
         count = f"{seen} of {len(clouds.single)}" if seen < len(clouds.single) else str(seen)
         text = f"n = 1, {count} observations"
         entries.append(Line2D([], [], color=clouds.shade(1), label=text, linewidth=0.7, alpha=0.7))
     for n in _shown(clouds):
         unseen = clouds.unseen(n)
-        text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _LEAST_UNSEEN else "")
+        text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _MIN_UNSEEN_SHARE else "")
         entries.append(Line2D([], [], color=clouds.shade(n), linewidth=1.8, label=text))
     dot = {"marker": "o", "markersize": 3.0} if dots else {}
     return [*entries, Line2D([], [], label="true parameter", **TRUTH, **dot)]

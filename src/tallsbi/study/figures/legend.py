@@ -23,7 +23,7 @@ DOUBTFUL = "references in doubt"  # they did not pass their checks
 ALL_SETS = "mean of all sets"
 WIDENED = "paper's axis ends"
 DOTTED = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
-THIN = {"linewidth": 0.6, "alpha": 0.6, "marker": ".", "markersize": 2.0}
+ALL_SETS_LOOK = {"linewidth": 0.6, "alpha": 0.6, "marker": ".", "markersize": 2.0}
 
 
 def symbol(look: style.Look) -> dict[str, object]:
@@ -50,7 +50,7 @@ def mark_entries(states: Container[str], *, counted: bool) -> list[Entry]:
     """An entry per kind of mark that occurs; `counted`: a mark says how many runs diverged."""
     k = "k " if counted else ""
     kinds = {
-        ALL_SETS: THIN,
+        ALL_SETS: ALL_SETS_LOOK,
         ABOVE: _text(r"$\uparrow$", 5.0),
         BELOW: _text(r"$\downarrow$", 5.0),
         DIVERGED: _text(rf"$\times {k}$", 9.0 if counted else 5.0),

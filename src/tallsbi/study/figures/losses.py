@@ -24,7 +24,7 @@ from tallsbi.study.figures.legend import DOTTED, WIDENED
 from tallsbi.study.figures.panels import Drawn, note
 from tallsbi.study.settings.artifacts import TaskRows
 
-UPPER = 0.5
+PAPER_END = 0.5
 _COLORS = {0.0001: "tab:blue", 0.001: "tab:orange"}
 _OTHER_COLORS = ("tab:green", "tab:red", "tab:purple", "tab:brown")
 _ALPHA = {"train_loss": 0.3, "val_loss": 0.9}
@@ -91,10 +91,10 @@ def _axis(frame: pd.DataFrame) -> Axis:
     values = [smoothed(curve, "val_loss")[1] for _, curve in curves]
     ends = np.array([one[-1] for one in values if len(one)])
     finite = ends[np.isfinite(ends)]
-    widened = len(finite) > 0 and np.mean(finite > UPPER) > 0.5
-    end = round_up(float(finite.max())) if widened else UPPER
+    widened = len(finite) > 0 and np.mean(finite > PAPER_END) > 0.5
+    end = round_up(float(finite.max())) if widened else PAPER_END
     ticks = tuple(tick for tick in MaxNLocator(5).tick_values(0, end) if tick <= end)
-    return Axis((0, end), ticks, paper_end=UPPER if widened else None)
+    return Axis((0, end), ticks, paper_end=PAPER_END if widened else None)
 
 
 @dataclass(frozen=True)

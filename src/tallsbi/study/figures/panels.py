@@ -94,7 +94,7 @@ class Panel:
             shift = _shifted(ax, self.dodge * (rank - (len(shown) - 1) / 2))
             if self.every is not None:
                 everyone = self.points_of(line, self.every)
-                look = {**legend.THIN, "color": line.look.edge_color, "linestyle": line.look.line}
+                look = {**legend.ALL_SETS_LOOK, "color": line.look.edge_color, "linestyle": line.look.line}
                 ax.plot(
                     everyone.x, everyone["mean"], label=f"_{legend.ALL_SETS} {line.label}", **look, **shift
                 )

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from tallsbi.study.figures import density, style
-from tallsbi.study.figures.density import FEWEST, SHARES
+from tallsbi.study.figures.density import MIN_DRAWS, SHARES
 from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
@@ -133,7 +133,7 @@ def _enlarged(block: Block, index: int) -> tuple[float, float]:
     n, theta = block.counts[-1], block.theta[index]
     half = 4.5 * density.mode_width(block.clouds[n, REFERENCE][:, index])
     method = block.clouds.get((n, METHOD))
-    if method is not None and len(method) >= FEWEST:
+    if method is not None and len(method) >= MIN_DRAWS:
         # Half of the samples may be in another mode, so it is the nearer ones that count.
         nearer = float(np.quantile(np.abs(method[:, index] - theta), 0.4))
         half = float(np.clip(2 * nearer, half, 3 * half))
@@ -143,7 +143,7 @@ def _enlarged(block: Block, index: int) -> tuple[float, float]:
 def _contours(ax: Axes, block: Block, first: int, second: int, counts: Sequence[int]) -> None:
     for source, n in product((REFERENCE, METHOD), counts):
         cloud = block.clouds.get((n, source))
-        if cloud is None or len(cloud) < FEWEST:
+        if cloud is None or len(cloud) < MIN_DRAWS:
             continue
         color = shade(source, n, block.counts)
         x, y, height = density.joint(cloud[:, [first, second]])
@@ -162,7 +162,7 @@ def _marginals(ax: Axes, block: Block, index: int) -> None:
         top = 1.0
         for source in (REFERENCE, METHOD):
             cloud = block.clouds.get((n, source))
-            if cloud is None or len(cloud) < FEWEST:
+            if cloud is None or len(cloud) < MIN_DRAWS:
                 continue
             x, height = density.marginal(cloud[:, index])
             top = height.max() if source == REFERENCE else top

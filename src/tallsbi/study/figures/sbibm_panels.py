@@ -35,7 +35,7 @@ PAPER_ENDS = {
 }
 C2ST = Axis((0.47, 1.1), (0.5, 0.75, 1.0))
 BEST = {"sw": 0.0, "mmd": 0.0, "c2st": 0.5}  # the value of a perfect sampler
-_LONGEST = 1e4  # a widened axis ends at most this many times above the paper's
+_MAX_WIDENING = 1e4  # a widened axis ends at most this many times above the paper's
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def axis(task: str, metric: str, means: np.ndarray, label: str = "") -> Axis:
     usual = from_zero(end, label, below=0.05, above=0.0)
     if len(finite) == 0 or np.mean(finite > end) <= 0.5:
         return usual
-    top = min(math.ceil(math.log10(finite.max())), math.floor(math.log10(_LONGEST * end)))
+    top = min(math.ceil(math.log10(finite.max())), math.floor(math.log10(_MAX_WIDENING * end)))
     first = math.floor(math.log10(end)) + 1
     step = max(1, -(-(top - first + 1) // 3))  # three decades at most have a tick
     decades = tuple(10.0**decade for decade in range(top, first - 1, -step))[::-1]

@@ -15,7 +15,7 @@ from tallsbi.study.settings.artifacts import ToyFigures
 
 TITLES = {"gaussian-wide": "wide prior (published)", "gaussian-standard": "N(0, I) (stated)"}
 LINEAR_UP_TO = 0.1
-LARGEST = 2  # the axis ends at 10^2 at most; what lies above is marked
+MAX_DECADE = 2  # the axis ends at 10^2 at most; what lies above is marked
 
 
 def draw(data: Mapping[str, pd.DataFrame], settings: ToyFigures) -> Figure:
@@ -29,7 +29,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: ToyFigures) -> Figure:
 def _axis(frames: list[pd.DataFrame], metric: str) -> Axis:
     """One axis for both rows, logarithmic above 0.1: the two priors may differ by orders of magnitude."""
     highest = max([1.0, *(_highest_mean(frame, metric) for frame in frames)])
-    decades = range(-1, min(math.ceil(math.log10(highest)), LARGEST) + 1)
+    decades = range(-1, min(math.ceil(math.log10(highest)), MAX_DECADE) + 1)
     ticks = (-LINEAR_UP_TO, 0.0, *(10.0**decade for decade in decades))
     return Axis((-LINEAR_UP_TO, ticks[-1]), ticks, linear_up_to=LINEAR_UP_TO)
 

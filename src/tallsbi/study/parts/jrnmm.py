@@ -1,4 +1,4 @@
-"""The neuroscience problem (section 4.3) in three and in four dimensions."""
+"""The Jansen-Rit problem (section 4.3) in three and in four dimensions."""
 
 from functools import partial
 from typing import Any

@@ -137,11 +137,11 @@ class TrainedPart(Part):
         ]
         return CollectSettings("losses", trainings=tuple(shown))
 
-    def options(self, method: str, most_steps: int, **changes: Any) -> dict[str, Any]:
-        """The settings of a method with at most so many time steps, and `changes` to those it has."""
-        own = self.methods[method]
-        known = {key: value for key, value in changes.items() if key in own}
-        return {**own, "steps": min(own["steps"], most_steps), **known}
+    def options(self, method: str, max_steps: int, **changes: Any) -> dict[str, Any]:
+        """The settings of a method with at most `max_steps` time steps, and `changes` to those settings it has."""
+        settings = self.methods[method]
+        known = {key: value for key, value in changes.items() if key in settings}
+        return {**settings, "steps": min(settings["steps"], max_steps), **known}
 
     def sampling(
         self, problem: str, options: Mapping[str, Mapping[str, Any]], **given: Any

@@ -1,4 +1,4 @@
-"""The benchmark tasks (section 4.2), with guidance, partial factorisation and what goes beyond the paper."""
+"""The sbibm tasks (section 4.2), with guidance, partial factorisation and what goes beyond the paper."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -67,14 +67,14 @@ class ToyPart(Part):
     def shared(self, *methods: str) -> Methods:
         return self.with_shared({name: self.methods[name] for name in methods}, NO_SWITCH_OVER)
 
-    def is_own_steps(self, method: str, steps: int) -> bool:
-        """Whether T is that of the equal-time setting, at which a method samples every cell of the study."""
+    def is_equal_time(self, method: str, steps: int) -> bool:
+        """Whether T is that of the equal-time setting, at which a method samples all cells of the study."""
         return steps == self.methods[base_name(method)]["steps"]
 
     def n_obs_of(self, method: str, steps: int) -> list[int]:
         """The n of a sampling job: all, or only the table's for the other T."""
         table = [self.section["table"]["n_obs"]]
-        return self.section["n_obs"] if self.is_own_steps(method, steps) else table
+        return self.section["n_obs"] if self.is_equal_time(method, steps) else table
 
     def sample(self, problem: str, m: int, noise: float, steps: int, method: str) -> ToySampleSettings:
         return ToySampleSettings.take(

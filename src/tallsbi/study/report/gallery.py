@@ -24,7 +24,7 @@ from tallsbi.study.report.render import render
 FOLDER = "docs/gallery"
 LIMIT = 150_000  # bytes of a picture: a repository is no place for more
 _COLOURS = (256, 128, 64)
-_SMALLER = 0.85
+_SHRINK_FACTOR = 0.85
 
 
 def write_gallery(page: Page, target: Path) -> list[Path]:
@@ -73,7 +73,7 @@ def small_png(content: bytes, limit: int = LIMIT) -> bytes:
             content = _encoded(picture.quantize(colours, dither=Image.Dither.NONE))
             if len(content) <= limit:
                 return content
-        size = tuple(int(_SMALLER * side) for side in picture.size)
+        size = tuple(int(_SHRINK_FACTOR * side) for side in picture.size)
         if min(size) < 1:
             raise ValueError(f"limit = {limit}: no picture is that small; give more bytes")
         picture = picture.resize(size, Image.Resampling.LANCZOS)

@@ -41,7 +41,7 @@ from tallsbi.study.report.record import Facts, Made, RunRecord, read
 PROTOCOLS = "workflow/protocols"
 # Tables with a section of their own.
 LEDGER, CERTIFICATES, COST = "claims", "reference_certificates", "cost"
-APART = (CERTIFICATES, COST)
+SECTION_TABLES = (CERTIFICATES, COST)
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -78,7 +78,11 @@ def gather(sources: Sources, record: RunRecord) -> Page:
         ),
         settings=yaml.safe_dump(config, sort_keys=False, default_flow_style=None, width=100),
         ledger=ledger[0] if ledger else None,
-        parts=_parts(record, figures, {name: table for name, table in tables.items() if name not in APART}),
+        parts=_parts(
+            record,
+            figures,
+            {name: table for name, table in tables.items() if name not in SECTION_TABLES},
+        ),
         references=tables.get(CERTIFICATES),
         switches=switches(sources.root, config["fidelity"]),
         diverged=failures.diverged(tidy),

@@ -1,4 +1,4 @@
-"""Settings of the reference posteriors of benchmark tasks."""
+"""Settings of the reference posteriors of sbibm tasks."""
 
 from dataclasses import dataclass
 

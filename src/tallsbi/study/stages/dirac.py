@@ -1,4 +1,4 @@
-"""Distances of the neuroscience posteriors to the true parameter."""
+"""Distances of the Jansen-Rit posteriors to the true parameter."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def many_observations(settings: ManySettings) -> xr.Dataset:
-    """As many observations of the first parameter sets as the largest n, others than those of the benchmark."""
+    """As many observations of the first parameter sets as the largest n, others than those that `observe` makes."""
     task, seed = load(settings.problem.name), integer_seed(settings.seed, "many")
     return observations(task, settings.sets, max(settings.n_obs), seed)
 

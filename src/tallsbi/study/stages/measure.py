@@ -1,4 +1,4 @@
-"""Distances of benchmark samples to their references: sW, MMD^2 and C2ST, in the parameter's own space."""
+"""Distances of sbibm samples to their references: sW, MMD^2 and C2ST, in the parameter's own space."""
 
 from __future__ import annotations
 

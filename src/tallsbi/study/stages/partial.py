@@ -1,4 +1,4 @@
-"""Partial factorisation of the benchmark's posteriors (appendix): draws from groups of observations."""
+"""Partial factorisation of the sbibm posteriors (appendix): draws from groups of observations."""
 
 from __future__ import annotations
 

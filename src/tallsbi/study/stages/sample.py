@@ -1,4 +1,4 @@
-"""Draws of tall posteriors with a trained network, for benchmark tasks and the neuroscience problem alike."""
+"""Draws of tall posteriors with a trained network, for sbibm tasks and the Jansen-Rit problem alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problems of the paper: nine benchmark tasks (section 4.2), one file each, the toys and JRNMM.
+"""The problems of the paper: nine sbibm tasks (section 4.2), one file each, the toys and JRNMM.
 
 The task `name` lives in `tallsbi/study/tasks/<name>.py` and is the object called `TASK` there. Nothing else has to
 know of it, and nothing is imported before it is asked for, so that a change to one task reruns the jobs of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tallsbi.study.tasks.base import Task, TrainingProblem
 
 JRNMM = ("3d", "4d")
-"""The neuroscience problem, by its number of parameters."""
+"""The Jansen-Rit problem, by its number of parameters."""
 
 
 def names() -> list[str]:

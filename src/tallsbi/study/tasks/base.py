@@ -1,10 +1,10 @@
-"""The problems of the paper as simulators, and what a benchmark task (section 4.2) offers beyond that.
+"""The problems of the paper as simulators, and what an sbibm task (section 4.2) offers beyond that.
 
 theta has m = dim_theta coordinates, one observation x has d = dim_x, and n observations of the same theta
 are independent. Simulators are numpy in float64; likelihoods are JAX functions in float64, to be
 differentiated, compiled and vectorised by whoever samples from the posterior.
 
-A problem decides its parameters and random streams. Those of a benchmark task are the paper's: one stream of torch
+A problem decides its parameters and random streams. Those of an sbibm task are the paper's: one stream of torch
 with seed 42 gives 50,000 draws of the prior to train on and then the 25 sets theta* to infer. The noise of the
 observations is independent between the sets and between the observations.
 """

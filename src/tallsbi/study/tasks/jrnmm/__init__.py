@@ -1,4 +1,4 @@
-"""The neuroscience model of section 4.3: the stochastic Jansen-Rit neural mass model (JRNMM) and its summary.
+"""The stochastic Jansen-Rit neural mass model (JRNMM) of section 4.3 and its summary.
 
 `model` holds the equations and the closed forms of their linear part, `kernel` the compiled time stepping
 with its random streams, `simulator` the simulations for parameters theta = (C, mu, sigma[, g]), `summary`

@@ -1,4 +1,4 @@
-"""The neuroscience problem (section 4.3): theta = (C, mu, sigma, g) of the Jansen-Rit model, x its log spectrum.
+"""The Jansen-Rit problem (section 4.3): theta = (C, mu, sigma, g) of the Jansen-Rit model, x its log spectrum.
 
 The 3-D setting fixes the gain g at 0. Every simulation has a number, which names its random stream: parameters come
 from the study's seed, noise from the simulation's own stream.
