@@ -1,4 +1,4 @@
-"""Progress of long loops: a bar in a terminal, a line now and then in a log file."""
+"""Progress of long loops: a bar in a terminal, a line every ten seconds in a log file."""
 
 import logging
 import sys

@@ -35,7 +35,7 @@ def _sqrt(value: Time) -> Time:
 class Schedule:
     """A schedule with log alpha(t) = -(quadratic t^2 + linear t).
 
-    `floor` is added to upsilon wherever one divides by it: a noise predictor that is trained with
+    `floor` is added to upsilon wherever upsilon is a divisor: a noise predictor that is trained with
     sigma(t)^2 = upsilon(t) + floor stays finite at t = 0.
     """
 

@@ -1,9 +1,9 @@
 """Many small matrix inverses at once.
 
-JAC inverts one m x m matrix per sample, observation and time step; LAPACK spends most of that time on call
-overhead, a compiled elimination over many matrices side by side does not. Elimination without pivoting is
-safe exactly where all pivots are positive and of comparable size, as for positive definite matrices; every
-other matrix is done by LAPACK with pivoting, so the result does not depend on the shortcut.
+JAC inverts one m x m matrix per sample, observation and time step. LAPACK spends most of that time on the overhead
+of its calls; a compiled elimination of many matrices side by side does not. Elimination without pivoting is
+safe exactly where all pivots are positive and of comparable size, as for positive definite matrices. LAPACK
+inverts every other matrix, with pivoting, so the result does not depend on the shortcut.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Compiled kernels over many small matrices, 64 side by side, one per SIMD lane.
 
-Gauss-Jordan elimination without pivoting: `tallsbi.linalg` decides from the pivots which results to trust.
+Gauss-Jordan elimination without pivoting: `tallsbi.linalg.batched` decides from the pivots which results to trust.
 `no_type_check` keeps the tests' run-time check of annotations from hiding the functions from the compiler.
 """
 

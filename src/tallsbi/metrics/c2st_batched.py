@@ -21,7 +21,7 @@ FOLDS = 5
 UNITS_PER_INPUT = 10
 MAX_BATCH = 200
 MAX_EPOCHS = 10_000
-# Epochs between two looks at which classifiers are done; the row orders of so many are drawn in advance.
+# Epochs between two checks which classifiers are done; their row orders are drawn in advance.
 _EPOCHS_AT_ONCE = 32
 
 
@@ -99,7 +99,7 @@ def fit(
     best, stalled = np.full(models, np.inf), np.zeros(models, np.int64)
     epochs, done = np.zeros(models, np.int64), np.zeros(models, np.bool_)
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    # The products are too small to be shared among threads, and BLAS would try.
+    # BLAS would split the products among threads, and they are too small for that.
     with threadpool_limits(1, "blas"):
         for orders in _row_orders(rows, stream):
             train(x, y, orders, batch, units, params, *moments, best, stalled, epochs, done, max_epochs)
@@ -120,7 +120,7 @@ def _initial_parameters(m: int, units: int, stream: np.random.RandomState) -> Fl
 
 
 def _row_orders(rows: int, stream: np.random.RandomState) -> Iterator[Int64[np.ndarray, "_ rows"]]:
-    """The orders in which the epochs visit the rows, some epochs at a time; each shuffles the one before."""
+    """The orders in which the epochs visit the rows, some epochs at a time; each epoch shuffles the last order."""
     order = np.arange(rows)
     while True:
         orders = np.empty((_EPOCHS_AT_ONCE, rows), np.int64)

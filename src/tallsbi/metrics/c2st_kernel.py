@@ -5,7 +5,7 @@ a and errors d are stored [h, B]: loops over the rows of a minibatch are long en
 over the units are not. The parameters of a classifier are one flat vector (W1 [h, m], W2 [h, h], w3 [h],
 b1 [h], b2 [h], b3), weights first, because only they are penalised.
 
-One step costs three products of size h h B, done by BLAS; all else is a quarter of the time. A classifier is
+BLAS does the three products of size h h B of a step; everything else takes a quarter of the time. A classifier is
 trained for many epochs before the next one has its turn, so that its few dozen kB stay in the cache; stacked
 in batched products, the activations of many classifiers would leave it between any two operations.
 
@@ -192,7 +192,7 @@ def train(
                 stalled[model] = 0
             if loss < best[model]:
                 best[model] = loss
-            # A NaN is no improvement, but would run on to the limit of epochs.
+            # A NaN loss never improves: without this the training would go on to the limit of epochs.
             done[model] = stalled[model] > PATIENCE or epochs[model] >= max_epochs or loss != loss
 
 

@@ -9,8 +9,8 @@ calls it an MMD, which it is not; the kernel MMD is here as well, coordinate by 
 
     MMD^2 = mean k(theta_i, theta_j) - 2 mean k(theta_i, theta*) + 1,   k(a, b) = exp(-(a - b)^2 / (2 s^2)),
 
-its root taken, with the standard deviation of the prior as s: the same for every n and method, so that a
-narrower posterior around theta* is closer.
+of which the root is returned. s is the standard deviation of the prior: it is the same for every n and method, so
+that a narrower posterior around theta* is closer.
 """
 
 import numpy as np

@@ -37,7 +37,7 @@ def local_test(
     """The test at x_o, where the estimated posterior has the draws theta_o.
 
     theta, drawn, x: calibration pairs and a posterior draw for each. The classifier seeds are 1, 2, ... as in
-    the published results. Rows with a draw that is not finite cannot be used; the caller decides about them.
+    the published results. Rows with a draw that is not finite are refused: the caller leaves them out.
     """
     from sbi.diagnostics.lc2st import LC2ST
     from sklearn.exceptions import ConvergenceWarning

@@ -1,15 +1,15 @@
-"""Sliced and max-sliced Wasserstein-2 distances (POT), raw and against the reference's own spread.
+"""Sliced and max-sliced Wasserstein-2 distances (POT), and the distance of a reference to itself.
 
 The sliced distance is the root mean square, over random directions, of the one-dimensional Wasserstein-2
-distances; the max-sliced one is their maximum. Finite samples of the same law are at a positive distance
-too: `baseline` measures it, so that it can be subtracted.
+distances; the max-sliced one is their maximum. Two finite samples of the same law have a positive
+distance too: `baseline` measures it, so that it can be subtracted.
 """
 
 import os
 
 import numpy as np
 
-# POT loads every array library it finds, seconds each; these distances are computed in numpy.
+# POT imports every array library it finds, which takes seconds each; these distances need numpy only.
 for _library in ("PYTORCH", "JAX", "TENSORFLOW", "CUPY"):
     os.environ.setdefault(f"POT_BACKEND_DISABLE_{_library}", "1")
 

@@ -25,8 +25,8 @@ Stepper = Callable[[Tensor, float, float], Tensor]
 class Noise:
     """Standard normal draws, reproducible dataset by dataset.
 
-    With one generator per dataset the draws of a dataset do not depend on which others are solved in the
-    same call; a single generator serves any number of datasets.
+    With one generator per dataset, its draws do not depend on the other datasets of the call. A single
+    generator serves any number of datasets.
     """
 
     def __init__(self, generators: list[torch.Generator], dtype: torch.dtype = torch.float32) -> None:
@@ -50,7 +50,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Health:
-    """What went wrong on the way, per dataset: counts, and the diffusion time it first did (NaN: never)."""
+    """What went wrong in a run, per dataset: counts, and the diffusion time of the first failure (NaN: none)."""
 
     lost_definiteness: Int[Tensor, "B"]
     lost_definiteness_time: Float[Tensor, "B"]
@@ -87,14 +87,14 @@ class Sampler(ABC):
         return time_grid(self.steps)
 
     def stepper(self, tall: TallScore, noise: Noise) -> Stepper:
-        """The steps of one run, as a function (theta, t, s); overridden where a step needs earlier ones."""
+        """The steps of one run, as a function (theta, t, s). A sampler whose steps need earlier ones overrides it."""
         return lambda theta, t, s: self.step(tall, theta, t, s, noise)
 
     def run(self, tall: TallScore, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         return self.run_from(noise(tall.datasets, samples, tall.dim), tall, noise, progress)
 
     def run_from(self, start: States, tall: TallScore, noise: Noise, progress: Progress = iter) -> Samples:
-        """From given states at t = 1."""
+        """Runs the sampler from given states at t = 1."""
         theta, step = start, self.stepper(tall, noise)
         nonfinite = EventCount(tall.datasets)
         for t, s in progress(list(pairwise(self.grid(tall.schedule)))):

@@ -62,14 +62,14 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def no_room(error: Exception) -> int | None:
-    """The error number if a write failed for want of room; some libraries only put it into their message."""
+    """The error number if a write failed because there was no room; some libraries only put it into their message."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno if error.errno in _NO_ROOM else None
     return next((number for number in _NO_ROOM if os.strerror(number) in str(error)), None)
 
 
 def is_temporary(path: Path) -> bool:
-    """Whether the name is one that `atomic_path` gives: of a file that was never finished, if nobody writes it."""
+    """Whether `atomic_path` made this name. Such a file is unfinished: it is being written, or its job was killed."""
     return _TEMPORARY.fullmatch(path.name) is not None
 
 
@@ -80,7 +80,7 @@ def write_text(text: str, path: str | Path) -> None:
 
 
 def canonical_json(value: Any, *, indent: int | None = None) -> str:
-    """JSON with sorted keys; numpy values become plain ones, NaN and infinity are refused as not JSON."""
+    """JSON with sorted keys. numpy values become plain ones; NaN and infinity, which JSON lacks, are refused."""
     return json.dumps(
         value, sort_keys=True, allow_nan=False, ensure_ascii=False, indent=indent, default=_plain
     )
@@ -139,8 +139,8 @@ def digest(content: bytes) -> str:
 def read_csv(path: str | Path) -> "pd.DataFrame":
     """Reads a table; an empty, truncated or ragged file gives a `DataError`.
 
-    So does one that is not what the record beside it says, if there is one. Empty fields are missing values;
-    words such as "NA" or "None" stay words.
+    So does a file whose content differs from the checksum in the record beside it, if there is a record. Empty
+    fields are missing values; words such as "NA" or "None" stay words.
     """
     import pandas as pd
 
@@ -161,7 +161,7 @@ def read_csv(path: str | Path) -> "pd.DataFrame":
 
 
 def _check_record(path: Path, content: bytes) -> None:
-    # A table cut between two lines is a table too.
+    # A table that is cut between two lines still parses: only the checksum shows it.
     record = sidecar_path(path)
     if record.exists():
         expected = read_json(record).get("sha256")
@@ -200,7 +200,7 @@ def write_dataset(dataset: "xr.Dataset", path: str | Path) -> None:
         for name, variable in plain.variables.items()
         if variable.dtype.kind in "iufb" and variable.ndim > 0 and 0 < variable.nbytes < _LARGEST_CHUNK
     }
-    # By way of memory: HDF5 can crash the process when a disk is full.
+    # The bytes are made in memory first: HDF5 can crash the process when a disk is full.
     content = plain.to_netcdf(format="NETCDF4", engine="h5netcdf", encoding=checked)
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)

@@ -13,7 +13,7 @@ def to_json(values: Any) -> dict[str, Any]:
 
 
 def from_json(kind: type[Kind], values: Mapping[str, Any], section: str) -> Kind:
-    """The dataclass again; what is left out keeps its default, and an unknown name is refused."""
+    """Rebuilds the dataclass. A field that is left out keeps its default; an unknown name is refused."""
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name, value in values.items():
         if name not in known:

@@ -1,8 +1,7 @@
 """Tensors with a JSON header in one safetensors file.
 
-The header lies in the file's own metadata, so that numbers and description cannot come apart, and with it
-checksums of both, which the format itself lacks. Reading does not need torch: whoever wants the numbers in numpy
-only is spared its import.
+The header is stored in the file's own metadata, so that numbers and description stay together. Checksums of both
+are stored there too, because the format has none. Reading into numpy arrays does not import torch.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def write_tensors(tensors: Mapping[str, Tensor], header: Any, path: str | Path) 
     digests = {name: files.digest(_bytes(tensor)) for name, tensor in plain.items()}
     described = {"header": header, "digest": _digest(header), "digests": digests}
     with files.atomic_path(path) as temporary:
-        # One key only: the format keeps no order among several.
+        # One key only: the format does not keep the order of several, so the bytes could differ.
         save_file(plain, temporary, metadata={_HEADER: files.canonical_json(described)})
 
 
@@ -47,7 +46,7 @@ def read_tensors(
             if _digest(described["header"]) != described["digest"]:
                 raise ValueError("its header has changed")
             chosen = [name for name in opened.keys() if names is None or name in names]  # noqa: SIM118
-            # Copies: what the library hands out may lie in the mapped file.
+            # Copies: the arrays of the library may point into the mapped file, which is closed below.
             copied = "clone" if framework == "pt" else "copy"
             tensors = {name: getattr(opened.get_tensor(name), copied)() for name in chosen}
         for name, tensor in tensors.items():
@@ -79,5 +78,5 @@ def _digest(header: Any) -> str:
 
 
 def _bytes(tensor: Any) -> bytes:
-    """Of a torch tensor or of a numpy array."""
+    """The bytes of a torch tensor or a numpy array."""
     return (tensor.numpy() if hasattr(tensor, "numpy") else tensor).tobytes()

@@ -1,8 +1,8 @@
-"""Checkpoints: a training that is killed goes on where it was, and ends with the same bytes.
+"""Checkpoints: a training that was killed continues from its last one and ends with the same bytes.
 
-A checkpoint is one file with all tensors and counters, replaced in one move, so there is always a whole one
-or none. It carries the name of its training (`training`: settings, seed, data, versions); one that belongs to
-another training, or is damaged, is not used.
+A checkpoint is one file with all tensors and counters, replaced in one move, so it is complete or it is not there.
+It carries the name of its training (`training`: settings, seed, data, versions); one that belongs to another
+training, or is damaged, is not used.
 """
 
 import logging
@@ -39,7 +39,7 @@ def save(folder: Path, training: str, state: State) -> None:
 
 
 def load(folder: Path, training: str) -> State | None:
-    """The checkpoint of this very training, None if there is none to be trusted."""
+    """The checkpoint of this training; None if there is none, it is damaged or it belongs to another training."""
     path = folder / FILE
     if not path.exists():
         return None

@@ -65,7 +65,7 @@ def split(
 
 
 def _digest(*tensors: Tensor) -> str:
-    """Tells data of one training from those of another, for checkpoints."""
+    """A checksum of the data: a checkpoint is used only with the data it was made with."""
     digest = hashlib.sha256()
     for tensor in tensors:
         digest.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())

@@ -25,7 +25,7 @@ def flatten(network: ScoreNetwork) -> Float[Tensor, "P"]:
 
 
 class Gradient(ABC):
-    """Gives the loss of rows; its gradient is left in `flat`, one vector like the network's parameters."""
+    """Returns the loss of rows and writes its gradient into `flat`, a vector with the layout of the parameters."""
 
     def __init__(self, network: ScoreNetwork) -> None:
         parameters = list(network.parameters())
@@ -43,7 +43,7 @@ class AutogradGradient(Gradient):
 
     def __init__(self, network: ScoreNetwork) -> None:
         super().__init__(network)
-        # Backpropagation adds to gradients that are there already, in place: they stay views of one vector.
+        # Backpropagation adds in place to gradients that exist: they stay views of one vector.
         for parameter, part in self._views:
             parameter.grad = part
 
@@ -97,7 +97,7 @@ class PerceptronGradient(Gradient):
 
 
 class _Backprop:
-    """Forward and backward pass of one perceptron, its activations and errors in fixed buffers.
+    """Forward and backward pass of one perceptron, with activations and errors in fixed buffers.
 
     The fewer buffers, the more of a step stays in cache: errors alternate between two of them.
     """

@@ -3,10 +3,10 @@
 Every parameter comes with n_max simulations; a training example is a group of 1 to n_max of them, its size
 uniform.
 
-    mean      size and members once per example (the first ones), as published: then it is ordinary training
-              on the encoded rows.
-    deep_set  size and members anew in every epoch, which costs nothing and uses all simulations. The members
-              share one mean and standard deviation: one per place would tell the places apart.
+    mean      size and members are drawn once per example (the first ones), as published. The rest is
+              ordinary training on the encoded rows.
+    deep_set  size and members are drawn anew in every epoch, which costs nothing and uses all simulations.
+              All members share one mean and standard deviation: the encoder must not see their order.
 
 Settings, loss, average, validation and checkpoints are those of `tallsbi.training.loop`; held-out groups
 are drawn once. Gradients of the deep set are autograd's.
@@ -125,7 +125,7 @@ class GroupRun(Run):
 def draw_groups(
     full: Float[Tensor, "N w"], encoding: GroupEncoding, generator: torch.Generator
 ) -> Float[Tensor, "N w"]:
-    """From rows of full groups rows of groups of a random size, uniform, with random members."""
+    """Turns rows of full groups into rows of groups with a uniform random size and random members."""
     n_max = encoding.n_max
     places = torch.rand(len(full), n_max, generator=generator).argsort(1).to(full.device)
     members = full[:, :-n_max].unflatten(1, (n_max, -1))

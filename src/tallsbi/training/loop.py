@@ -82,7 +82,7 @@ def train(
 ) -> Trained:
     """Trains on latent parameters (`prior.to_latent`) and raw observations.
 
-    With `checkpoint_dir` the state is kept there every `checkpoint_seconds` and taken up again.
+    With `checkpoint_dir` the state is saved there every `checkpoint_seconds`, and a training continues from it.
     """
     data = prepare(
         latent, x, settings.validation_share, torch_generator(seed, "training", "split"), log_x=log_x
@@ -170,7 +170,7 @@ class Run:
         s = self.settings
         if self.epoch >= s.epochs or not s.early_stopping:
             return self.epoch >= s.epochs
-        # Only a validation can say that nothing has improved: patience may be shorter than the time between two.
+        # Only a validation shows whether the loss improved, and `patience` may be shorter than `validate_every`.
         validated = self.epoch > 0 and math.isfinite(self.validation_losses[-1])
         return validated and self.epoch >= s.min_epochs and self.epoch - self.best_epoch >= s.patience
 

@@ -2,8 +2,8 @@
 
     loss = mean over rows and coordinates of (eps(theta_t, x, t) - z)^2,   theta_t = sqrt(alpha) theta + sigma z
 
-with z standard normal, t uniform on (0, 1) and sigma^2 = upsilon + floor. Everything the network gets for a
-whole epoch is made at once, row by row in the order of the batches: a batch is then a slice.
+with z standard normal, t uniform on (0, 1) and sigma^2 = upsilon + floor. The inputs of a whole epoch are
+made at once, in the order of the batches, so that a batch is a slice.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def epoch_rows(
     generator: torch.Generator,
     drop: float = 0.0,
 ) -> Rows:
-    """All rows in a random order, each with a time and a noise of its own; a share `drop` without context."""
+    """All rows in a random order, each with its own time and noise; a share `drop` has no context."""
     order = torch.randperm(len(theta), generator=generator).to(theta.device)
     t = torch.rand(len(theta), generator=generator, dtype=theta.dtype).to(theta.device)
     noise = torch.randn(theta.shape, generator=generator, dtype=theta.dtype).to(theta.device)

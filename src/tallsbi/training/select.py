@@ -35,7 +35,7 @@ class Candidate:
 
     @classmethod
     def read(cls, path: str | Path) -> Candidate:
-        """From the file of a trained network."""
+        """Reads a candidate from the file of a trained network."""
         tensors, description = read_tensors(path, "np", frozenset([LOSSES]))
         facts = description["training"]
         return cls(
@@ -73,7 +73,7 @@ def select_stated(candidates: Sequence[Candidate], tolerance: float = 1.0) -> di
         raise ValueError(
             f"the candidates hold out {sorted(lengths)} rows: only trainings on the same data compare."
         )
-    # A fixed order first, so that the result does not depend on the one the candidates come in.
+    # Sorted, so that the result does not depend on the order of the candidates.
     ordered = sorted(candidates, key=lambda c: (c.loss, c.learning_rate, c.batch_size))
     lowest = ordered[0]
     tied = [
@@ -105,7 +105,7 @@ def select_stated(candidates: Sequence[Candidate], tolerance: float = 1.0) -> di
 
 
 def standard_error(values: Float[np.ndarray, "V"]) -> float:
-    """Of the mean; 0 for a single value."""
+    """The standard error of the mean; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     return float(values.astype(np.float64).std(ddof=1)) / math.sqrt(len(values))

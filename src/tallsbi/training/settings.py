@@ -55,7 +55,7 @@ class TrainingSettings:
             raise ValueError(f"training.{name} = {getattr(self, name)!r}: it must be {condition}.")
 
     def architecture(self, theta_dim: int, x_dim: int) -> Architecture:
-        # Here: the workflow reads settings each time it starts, and must not wait for torch.
+        # Imported here: the workflow reads settings each time it starts, and must not wait for torch.
         from tallsbi.scores.network import Architecture
 
         return Architecture(
