@@ -25,10 +25,11 @@ NAMES = [
 
 
 def test_there_are_the_nine_tasks_of_the_paper():
-    assert tasks.names() == NAMES
+    """A further one is welcome: docs/extend.md adds it."""
+    assert set(tasks.names()) >= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", tasks.names())
 def test_a_task_is_what_its_module_is_called(name):
     task = tasks.load(name)
     assert task.name == name
