@@ -70,6 +70,18 @@ def test_diverged_sets_are_counted_listed_and_never_best(metrics):
     assert shown.loc["GAUSS (1000)", "sW"].endswith(" *")
 
 
+@pytest.mark.parametrize("count", [1, 3, 5, 25])
+def test_a_blown_up_method_has_no_star(count):
+    """5.7e+61 ± 9.9e+61 is within two standard errors of anything."""
+    tamed = frame(np.append(GAUSS[: count - 1], 1.7e62), n=14, method="TAMED", steps=400)
+    # Bounded metrics look good on draws that are this wide.
+    data = together(frame(GAUSS[:count], n=14), tamed.assign(mmd=-0.01, c2st=0.5))
+    shown = make(data).shown.set_index("method")
+    columns = [name for name in shown if name in ("sW", "MMD²", "C2ST")]
+    assert all("*" in shown.loc["GAUSS (1000)", name] for name in columns)
+    assert not any("*" in shown.loc["TAMED (400)", name] for name in columns)
+
+
 def test_a_cell_without_a_finite_distance_says_so(metrics):
     lost = metrics.assign(sw=metrics.sw.where(metrics.method == "GAUSS"))
     assert make(lost).shown.set_index("method").loc["LANGEVIN-clip (400)", "sW"] == "diverged"

@@ -1,49 +1,83 @@
 """The best method of a cell, with its ties.
 
-The methods see the same parameter sets, so they are compared set by set: a method ties with the best one
-where the mean of the paired differences is within two standard errors of zero.
+The methods see the same parameter sets, so they are compared set by set, on the scale of the metric: sW by its
+logarithm (positive, over orders of magnitude between sets and methods), MMD² (unbiased, so it can be negative) and
+C2ST (between 0 and 1) as they are. Multiplying all distances by a constant changes nothing.
+
+out       a method that diverged on a set, or blew up on one: its sW there is more than `BLOWN_UP` times the smallest
+          of the methods that diverged nowhere. It is out for all metrics, since MMD² and C2ST are bounded and do not
+          see how far away draws are
+best      the smallest mean, of logarithms for sW, among the others
+tied      not worse than the best by a one-sided test of the paired differences at `LEVEL`: Wilcoxon's signed ranks
+          from 6 sets on; Student's for 2 to 5, whose ranks cannot reach the level; for a single set only an equal
+          distance ties. In sW a tied method is on no set more than `FAR_OFF` times as far off as the best: an outlier
+          inflates Student's standard error with the mean, and one set in many hardly moves the ranks
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-ERRORS = 2.0  # standard errors of the paired difference up to which two methods are tied
+BLOWN_UP = 100.0  # times the smallest sW on the set
+FAR_OFF = 10.0  # times the sW of the best method on the set
+LEVEL = 0.025  # one-sided: that of a two-sided interval of 95 %
+RULE = (
+    f"Ties are judged set by set, sW in logarithms: not significantly worse than the best ({1 - 2 * LEVEL:.0%}; "
+    "Wilcoxon's signed ranks, Student's test below 6 sets), and on no set more than "
+    f"{FAR_OFF:.0f} times its sW. A method that diverged on a set, or whose sW there is more than {BLOWN_UP:.0f} times "
+    "the smallest (blown up), is out for all metrics."
+)  # the rule as the notes of tables say it
+_DISTANCE = "sw"  # the metric that grows without bound with the draws
+_MIN_RANKED = 6  # sets from which on signed ranks can reach the level
 
 
-def rank(values: pd.DataFrame) -> pd.DataFrame:
+def rank_metrics(values: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """`rank` of every metric (rows of a matrix: parameter sets; columns: methods); sW says what is out."""
+    distances = values[_DISTANCE]
+    blown_up, finite = _blown_up(distances), np.isfinite(distances)
+    return {
+        metric: rank(table.where(finite), metric == _DISTANCE, blown_up) for metric, table in values.items()
+    }
+
+
+def rank(values: pd.DataFrame, logarithms: bool, blown_up: pd.Series | None = None) -> pd.DataFrame:
     """One row per column (method) of `values` (rows: parameter sets), smaller is better.
 
-    `mean` and `std` are over the sets with a finite value, `diverged` counts the others. Only methods
-    without a diverged set can be `best` (the smallest mean), or `tied` with it: a mean over the sets that a
-    method survived is not comparable. `difference` and `error` are the mean and the standard error of the
-    paired difference to the best.
+    `mean` and `std` are over the sets with a finite value, `diverged` counts the others, `blown_up` the sets on
+    which a method blew up (counted in `values` where `logarithms` are compared, else as given). `difference` is the
+    mean paired difference to the best, of logarithms or plain, and `p_value` that of the test for being worse.
     """
     table = values.where(np.isfinite(values))
+    if blown_up is None:
+        blown_up = _blown_up(table) if logarithms else pd.Series(0, table.columns)
     summary = pd.DataFrame(
         {
             "mean": table.mean(),
             "std": table.std(),
             "sets": len(table),
             "diverged": table.isna().sum(),
+            "blown_up": blown_up,
             "best": False,
             "tied": False,
             "difference": np.nan,
-            "error": np.nan,
+            "p_value": np.nan,
         }
     )
-    complete = summary.index[(summary.diverged == 0) & (summary.sets > 0)]
-    if complete.empty:
+    compared = summary.index[(summary.diverged == 0) & (summary.blown_up == 0) & (summary.sets > 0)]
+    if compared.empty:
         return summary
-    best = summary.loc[complete, "mean"].idxmin()
-    differences = table[complete].sub(table[best], axis=0)
-    summary.loc[complete, "difference"] = differences.mean()
-    summary.loc[complete, "error"] = differences.std() / np.sqrt(len(table))
+    scores = np.log(_positive(table))[compared] if logarithms else table[compared]
+    best = scores.mean().idxmin()
+    differences = scores.sub(scores[best], axis=0)
+    summary.loc[compared, "difference"] = differences.mean()
+    summary.loc[compared, "p_value"] = differences.apply(lambda column: _p_worse(column.to_numpy()))
     summary.loc[[best], "best"] = True
-    # A single set has no standard error, so nothing but an equal distance counts as a tie.
-    within = summary.difference <= ERRORS * summary.error.fillna(0.0)
-    summary["tied"] = within & ~summary.best
+    far_off = differences.max() > np.log(FAR_OFF) if logarithms else pd.Series(False, compared)
+    summary.loc[compared, "tied"] = (summary.p_value[compared] > LEVEL) & ~far_off & (compared != best)
     return summary
 
 
@@ -57,3 +91,30 @@ def by_method(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
             "method needs a row for every set (NaN where it diverged), so measure the missing ones."
         )
     return matrix.reindex(columns=pd.MultiIndex.from_tuples(columns, names=["method", "steps"]))
+
+
+def _positive(distances: pd.DataFrame) -> pd.DataFrame:
+    """Zeros, which have no logarithm, are raised to the smallest distance above zero."""
+    if (distances < 0).any(axis=None):
+        raise ValueError("a distance below zero has no logarithm; compare such a metric as it is")
+    smallest = distances.where(distances > 0).min(axis=None)
+    return distances.clip(lower=1.0 if np.isnan(smallest) else smallest)
+
+
+def _blown_up(distances: pd.DataFrame) -> pd.Series:
+    """On how many sets each method is more than `BLOWN_UP` times as far off as the nearest without a diverged set."""
+    logs = np.log(_positive(distances.where(np.isfinite(distances))))
+    nearest = logs.dropna(axis=1).min(axis=1)
+    return logs.sub(nearest, axis=0).gt(np.log(BLOWN_UP)).sum()
+
+
+def _p_worse(differences: np.ndarray) -> float:
+    """The p-value of equal methods against one that is worse than the best (differences above zero)."""
+    changed = differences[differences != 0]
+    if not len(changed):
+        return 1.0
+    if len(differences) >= _MIN_RANKED:
+        return float(stats.wilcoxon(changed, alternative="greater").pvalue)
+    mean, count = differences.mean(), len(differences)
+    error = differences.std(ddof=1) / np.sqrt(count) if count > 1 else 0.0
+    return float(stats.t.sf(mean / error, count - 1)) if error > 0 else float(mean <= 0)

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from tallsbi.study.analysis import exclusion
-from tallsbi.study.analysis.ranking import by_method, rank
+from tallsbi.study.analysis.ranking import RULE, by_method, rank_metrics
 from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import METRICS, Table
 
@@ -44,14 +44,18 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
 def _rows(frame: pd.DataFrame, task: str) -> Iterator[dict[str, Any]]:
     rule = exclusion.published(frame, task)
     tall = frame[(frame.n_train == frame.n_train.max()) & (frame.n > 1)]
-    for metric in METRICS if len(tall) else ():
-        scores = _scores(tall, metric)
-        ranks = {"all": rank(scores), "kept": rank(scores[scores.index.isin(rule.kept)])}
-        for method, steps in scores.columns:
+    if tall.empty:
+        return
+    scores = {metric: _scores(tall, metric) for metric in METRICS}
+    kept = {metric: table[table.index.isin(rule.kept)] for metric, table in scores.items()}
+    ranks = {"all": rank_metrics(scores), "kept": rank_metrics(kept)}
+    for metric, table in scores.items():
+        for method, steps in table.columns:
             row = {"task": task, "metric": metric, "n_train": int(tall.n_train.iloc[0])}
             row |= {"n": " ".join(map(str, sorted(set(tall.n)))), "method": method, "steps": int(steps)}
-            for over, table in ranks.items():
-                row |= {f"{name}_{over}": value for name, value in table.loc[(method, steps)].items()}
+            for over, ranked in ranks.items():
+                line = ranked[metric].loc[(method, steps)]
+                row |= {f"{name}_{over}": value for name, value in line.items()}
             yield row | {"excluded_sets": " ".join(map(str, rule.excluded))}
 
 
@@ -63,21 +67,22 @@ def _scores(tall: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _best(part: pd.DataFrame, over: str) -> str:
     """The best and its ties, the best first; a method with several T has them in brackets."""
-    leading = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(f"mean_{over}", kind="stable")
+    leading = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(
+        f"difference_{over}", kind="stable"
+    )
     several = part.method.duplicated(keep=False)
     names = [
         f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in leading.itertuples()
     ]
-    return " = ".join(names) or "none: all diverged"
+    return " = ".join(names) or "none: all diverged or blew up"
 
 
 def _note(tidy: pd.DataFrame) -> str:
-    diverged = tidy[tidy.diverged_all > 0].method
+    out = tidy[(tidy.diverged_all > 0) | (tidy.blown_up_all > 0)].method
     n_train = sorted(set(tidy.n_train))
     return (
         f"N_train = {', '.join(map(str, n_train))}; distances averaged over n = {tidy.n.iloc[0].replace(' ', ', ')} "
-        "on each parameter set, then compared set by set. A = B: a tie, the paired difference to the best (first "
-        "named) is within 2 standard errors over the sets. Methods with a diverged set are out of the comparison"
-        f" ({', '.join(dict.fromkeys(diverged)) or 'there is none'}; the CSV has the counts per task). 'kept sets': "
+        f"on each parameter set, then compared. A = B: a tie, the best first. {RULE} Out on some task: "
+        f"{', '.join(dict.fromkeys(out)) or 'none'} (the CSV has the counts per task). 'kept sets': "
         "after the published exclusion rule. Paper: as listed in its metric table."
     )

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from tallsbi.study.analysis import exclusion
-from tallsbi.study.analysis.ranking import by_method, rank
+from tallsbi.study.analysis.ranking import RULE, by_method, rank_metrics
 from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import METRICS, Table, number, spread
 
 AVERAGE = ["mean", "std", "sets", "diverged", "best", "tied"]
+_RANKED = [*AVERAGE, "blown_up", "p_value"]
 _BEST = " *"
 
 
@@ -46,10 +47,12 @@ def _counts(wanted: Sequence[int], present: Sequence[int]) -> list[int]:
 def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion) -> Iterator[dict[str, Any]]:
     """One row per metric and method of the cell at one n."""
     averaged = {"all": cell, "kept": exclusion.keep(cell, rule)}
+    ranked = {
+        over: rank_metrics({metric: by_method(part, metric) for metric in METRICS})
+        for over, part in averaged.items()
+    }
     for metric in METRICS:
-        ranks = [
-            rank(by_method(part, metric))[AVERAGE].add_suffix(f"_{over}") for over, part in averaged.items()
-        ]
+        ranks = [tables[metric][_RANKED].add_suffix(f"_{over}") for over, tables in ranked.items()]
         for (method, steps), averages in pd.concat(ranks, axis=1).iterrows():
             runs = cell[(cell.method == method) & (cell.steps == steps)]
             lost = runs[~np.isfinite(runs[metric])]
@@ -134,8 +137,8 @@ def _note(tidy: pd.DataFrame, settings: SbibmTables, rule: exclusion.Exclusion) 
     return (
         f"{label}, N_train = {tidy.n_train.iloc[0]}, {tidy.samples.max()} samples; T in brackets. Mean ± std over "
         f"{len(rule.sets)} parameter sets. {kept}Where sets diverged (samples not finite) the mean is over the "
-        "others, with their number, and cannot be the best. * marks the smallest mean and every method whose "
-        "paired difference to it is within 2 standard errors over the sets; in the paper's columns it marks the "
+        "others, with their number. * marks the best, which has the smallest mean (of logarithms for sW), and all "
+        f"that tie with it. {RULE} In the paper's columns * marks the "
         "paper's bold face. MMD² is the unbiased squared MMD, which the paper prints as MMD."
         + (f" References without a passing certificate: {doubt}." if doubt else "")
     )
