@@ -31,7 +31,7 @@ def inference_data(
     )
     places = (*(("dataset",) if several else ()), "observation", "coordinate")
     observed = xr.Dataset({"x": (places, x.numpy())}, attrs=labels)
-    groups = {"posterior": posterior, "observed_data": observed}
-    if hasattr(arviz, "InferenceData"):
+    # The version decides: since 1.1 the name `InferenceData` answers again, with a warning, and is xarray's DataTree.
+    if int(arviz.__version__.partition(".")[0]) < 1:
         return arviz.InferenceData(posterior=posterior, observed_data=observed)
-    return xr.DataTree.from_dict(groups)
+    return xr.DataTree.from_dict({"posterior": posterior, "observed_data": observed})

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from arviz_versions import BOTH, run_with
 
 from tallsbi.storage.files import read_dataset, write_dataset
 from tallsbi.study.columns.sbibm import CERTIFICATES
@@ -23,6 +24,19 @@ def test_independent_draws_pass():
     assert certificate.passed
     assert certificate.numbers()["rhat"] < 1.005
     assert 2500 < certificate.numbers()["ess_bulk"] < 6000  # 4000 draws
+
+
+@BOTH
+def test_versions_of_arviz_agree(arviz_version, pytestconfig):
+    values = {check.name: check.values for check in certify(draws()).checks}
+    program = f"""
+import numpy as np
+from tallsbi.study.references.certificate import chain_checks
+chains = np.random.default_rng(0).standard_normal((8, 500, 2))
+for check in chain_checks(chains, max_rhat=1.01, min_bulk=1000, min_tail=1000):
+    np.testing.assert_allclose(check.values, {values}[check.name], rtol=1e-9)
+"""
+    run_with(arviz_version, program, pytestconfig)
 
 
 def test_chains_stuck_in_two_modes_fail():

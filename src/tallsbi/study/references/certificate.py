@@ -118,12 +118,14 @@ def effective_sizes(chains: Float[np.ndarray, "C draws m"], kind: str) -> tuple[
     """The effective sample size, "bulk" or "tail", of every coordinate."""
     from arviz import ess
 
-    return _by_coordinate(ess, chains, kind)
+    # The tails of Vehtari et al.; ArviZ has no default for them since 1.0.
+    tails = {"prob": (0.05, 0.95)} if kind == "tail" else {}
+    return _by_coordinate(ess, chains, kind, **tails)
 
 
-def _by_coordinate(diagnostic: Any, chains: np.ndarray, method: str) -> tuple[float, ...]:
+def _by_coordinate(diagnostic: Any, chains: np.ndarray, method: str, **options: Any) -> tuple[float, ...]:
     columns = (np.ascontiguousarray(chains[..., i]) for i in range(chains.shape[-1]))
-    return tuple(float(diagnostic(column, method=method)) for column in columns)
+    return tuple(float(diagnostic(column, method=method, **options)) for column in columns)
 
 
 def pack(certificates: Sequence[Any], dims: tuple[str, ...]) -> dict[str, tuple]:
