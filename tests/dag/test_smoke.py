@@ -169,7 +169,7 @@ def test_comments_docstrings_format_and_touch_rerun_nothing(copy):
 
 
 def test_change_in_jac_reruns_jac_and_what_is_below(copy):
-    copy.edit("src/tallsbi/compose/jac.py", "_CHUNK = 400_000", "_CHUNK = 300_000")
+    copy.edit("src/tallsbi/compose/jac.py", "scores.sum(2)", "scores.sum(dim=2)")
     jobs = copy.planned("toy")
     sampled = jobs.pop("sample_toy")
     assert sampled
