@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.algorithms.base import Algorithm
-from tallsbi.api import failures, files, inputs, pairs
+from tallsbi.api import drawing, files, fitting, inputs, pairs
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inputs import METHOD
@@ -21,12 +18,6 @@ from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
-from tallsbi.progress import Progress
-from tallsbi.random import integer_seed, torch_generator
-from tallsbi.schedule import NETWORK
-from tallsbi.shapes import Observations, States
-from tallsbi.training.loop import train
-from tallsbi.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,64 +46,7 @@ class TallPosterior:
     def theta_dim(self) -> int:
         return self.prior.dim
 
-    @classmethod
-    def fit(
-        cls,
-        prior: Any,
-        source: Any,
-        *,
-        simulations: int = 10_000,
-        epochs: int = 1000,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        hidden: Sequence[int] = (128, 128, 128),
-        early_stopping: bool = True,
-        patience: int = 100,
-        validation_share: float = 0.1,
-        layer_norm: bool = False,
-        log_x: bool = False,
-        seed: int = 0,
-        checkpoint_dir: str | Path | None = None,
-        progress: bool = False,
-    ) -> TallPosterior:
-        """Trains the score network on single observations.
-
-        `source`: a simulator, a function from parameters [N, m] (a float32 tensor) to one observation each, [N, d],
-        which is called once with `simulations` draws of the prior; or a pair (theta [N, m], x [N, d]) drawn from
-        the prior and the simulator. `prior`: see `tallsbi.api.priors`.
-
-        With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
-        the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
-        positive and standardised in log space. `checkpoint_dir`: where an interrupted training is taken up again.
-        The same seed gives the same network, also where the simulator draws from torch's or numpy's global stream.
-        """
-        prior = as_prior(prior)
-        # All that can be wrong is found before the simulator runs, which may take hours.
-        settings = TrainingSettings(
-            learning_rate=learning_rate,
-            batch_size=inputs.count(batch_size, "batch_size"),
-            epochs=inputs.count(epochs, "epochs"),
-            early_stopping=early_stopping,
-            patience=inputs.count(patience, "patience"),
-            min_epochs=min(patience, epochs),
-            validation_share=validation_share,
-            hidden=inputs.widths(hidden),
-            layer_norm=layer_norm,
-        )
-        theta, x = pairs.training_pairs(prior, source, simulations, seed)
-        settings = replace(settings, ema_decay=_decay(len(theta), batch_size))
-        trained = train(
-            prior.to_latent(theta),
-            x,
-            settings,
-            NETWORK,
-            seed=integer_seed(seed, "api", "training"),
-            log_x=log_x,
-            checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
-            progress=_bar("training") if progress else iter,
-        )
-        engine = NetworkEngine(trained.saved("api"), prior)
-        return cls(engine, x.shape[1], TrainingRange.of(engine.scaled(x.double())), trained.losses)
+    fit = classmethod(fitting.fit)
 
     @classmethod
     def from_sbi(cls, estimator: Any, prior: Any = None, x: Any = None) -> TallPosterior:
@@ -158,7 +92,7 @@ class TallPosterior:
         scaled = self.engine.scaled(x)
         if self.training_range is not None:
             self.training_range.warn(scaled)
-        theta = self._draw(algorithm, method, x, samples, seed, progress)
+        theta = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
         return theta if inputs.as_tensor(x_obs, "x_obs").ndim == 3 else theta[0]
 
     def diagnose(
@@ -190,10 +124,12 @@ class TallPosterior:
         )
         observed = None if x_obs is None else inputs.one_dataset(x_obs, n, self.x_dim)
         samples = inputs.count(n_samples, "n_samples")
-        drawn = self._draw(algorithm, method, x, samples, seed, progress)
+        drawn = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
         local = None
         if observed is not None:
-            theta_o = self._draw(algorithm, method, observed, max(samples, 1000), seed, progress)[0]
+            theta_o = drawing.draw(
+                self.engine, algorithm, method, observed, max(samples, 1000), seed, progress
+            )[0]
             local = LocalSettings(
                 theta_o,
                 observed[0],
@@ -242,41 +178,3 @@ class TallPosterior:
         """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`."""
         engine, known = files.load(folder)
         return cls(engine, len(engine.saved.normaliser.x_mean), known)
-
-    def _draw(
-        self,
-        algorithm: Algorithm,
-        method: str,
-        x: Observations,
-        samples: int,
-        seed: int,
-        progress: bool,
-    ) -> States:
-        width = max(samples, getattr(algorithm, "cov_samples", 0))
-        size = max(1, _LARGEST_ARRAY // (width * min(x.shape[1], 100) * self.theta_dim))
-        bar = _bar(method) if progress else iter
-        runs = []
-        for part in x.split(size):
-            generators = [_stream(seed, dataset) for dataset in part]
-            runs.append(self.engine.sample(algorithm, part, samples, generators, bar))
-        theta = torch.cat([run.theta for run in runs])
-        lost = torch.cat([run.health.lost_definiteness for run in runs])
-        failures.warn(method, theta, self.prior, lost)
-        return theta
-
-
-def _decay(rows: int, batch_size: int) -> float:
-    """Weights averaged over about ten epochs, a thousand steps at most: short trainings must not lag behind."""
-    return min(0.999, 1 - 0.1 / max(1, rows // batch_size))
-
-
-def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
-    """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
-    digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
-    return torch_generator(seed, "api", "draws", digest)
-
-
-def _bar(label: str) -> Progress:
-    from tqdm.auto import tqdm
-
-    return lambda items: tqdm(items, desc=label)

@@ -1,0 +1,50 @@
+"""Draws for many datasets: in turns that fit into memory, each dataset with a random stream of its own."""
+
+import hashlib
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.algorithms.base import Algorithm
+from tallsbi.api import failures
+from tallsbi.api.engine import Engine
+from tallsbi.progress import Progress
+from tallsbi.random import torch_generator
+from tallsbi.shapes import Observations, States
+
+_LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
+
+
+def draw(
+    engine: Engine,
+    algorithm: Algorithm,
+    method: str,
+    x: Observations,
+    samples: int,
+    seed: int,
+    progress: bool,
+) -> States:
+    """Draws of every dataset, with warnings of what went wrong."""
+    width = max(samples, getattr(algorithm, "cov_samples", 0))
+    size = max(1, _LARGEST_ARRAY // (width * min(x.shape[1], 100) * engine.prior.dim))
+    runs = []
+    for part in x.split(size):
+        generators = [_stream(seed, dataset) for dataset in part]
+        runs.append(engine.sample(algorithm, part, samples, generators, bar(method) if progress else iter))
+    theta = torch.cat([run.theta for run in runs])
+    lost = torch.cat([run.health.lost_definiteness for run in runs])
+    failures.warn(method, theta, engine.prior, lost)
+    return theta
+
+
+def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
+    """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
+    digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
+    return torch_generator(seed, "api", "draws", digest)
+
+
+def bar(label: str) -> Progress:
+    from tqdm.auto import tqdm
+
+    return lambda items: tqdm(items, desc=label)
