@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 import xarray as xr
@@ -69,10 +71,22 @@ def test_every_reference_has_a_certificate(finished):
     assert set(frame.task) == set(TASKS)
 
 
-def test_chosen_network_is_the_published_one(finished):
+@pytest.mark.parametrize(("task", "trained"), [("sir", 4), ("two_moons", 2)])
+def test_chosen_network_is_as_good_as_any_by_validation_loss(finished, task, trained):
+    choice = json.loads((finished.root / f"results/smoke/sbibm/{task}/n_train~400/choice.json").read_text())
+    assert choice["rule"] == "stated"
+    assert len(choice["candidates"]) == trained
+    keys = ("learning_rate", "batch_size")
+    (chosen,) = [one for one in choice["candidates"] if all(one[key] == choice[key] for key in keys)]
+    assert chosen["difference"] <= chosen["standard_error"]
+    assert max(one["difference"] for one in choice["candidates"]) > 0
+
+
+def test_the_chosen_network_is_marked_among_the_losses(finished):
     losses = pd.read_csv(finished.root / "results/smoke/sbibm/losses.csv")
+    choice = json.loads((finished.root / "results/smoke/sbibm/sir/n_train~400/choice.json").read_text())
     chosen = losses[losses.chosen][["batch_size", "learning_rate"]].drop_duplicates()
-    assert chosen.values.tolist() == [[256, 0.0001]]
+    assert chosen.values.tolist() == [[choice["batch_size"], choice["learning_rate"]]]
     assert losses.groupby(["task", "n_train", "batch_size", "learning_rate"]).epoch.max().eq(30).all()
 
 

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 import yaml
-from config_files import ROOT, message, top
+from config_files import ROOT, message, resolved, top
+
+from tallsbi.runner.config import merge
 
 
 def test_unknown_task_and_too_many_simulations_are_refused():
@@ -48,13 +50,28 @@ sbibm: {extra_tasks: [sir]}      => sbibm.extra_tasks = ['sir'] && sir in sbibm.
 sbibm: {steps: {sets: 50}}       => sbibm.steps.sets = 50 && no more than sbibm.sets = 2
 sbibm: {n_obs: [1, 101]}         => sbibm.n_obs = [1, 101] && no more than sbibm.observations = 100
 sbibm: {partial: {methods: [GAUSS_PD]}} => sbibm.partial.methods = ['GAUSS_PD'] && none of these takes part in sbibm
-sbibm: {training: {learning_rate: 0.01}} => sbibm.training.learning_rate = 0.01 && one of sbibm.training.learning_rates
-sbibm: {training: {batch_sizes: [64]}} => 2 problems && training.batch_size = 256 && lotka_volterra.batch_size = 256
+sbibm: {training: {choice: best}} => sbibm.training.choice = && published, validation
 sbibm: {training: {exceptions: {sirr: {learning_rate: 0.001, batch_size: 64}}}} => did you mean `sir`?
 sbibm: {training: {validation_share: 0.00001}} => sbibm.training.validation_share = && holds out no row of 2000
-jrnmm: {training: {learning_rate: 0.5}} => jrnmm.training.learning_rate = 0.5 && which are trained
 jrnmm: {theta: {C: 5000}}        => jrnmm.theta.C = 5000 && inside jrnmm.bounds.C = [10, 250]
 """
+
+
+# The published choice must be among the networks that are trained; the best by validation loss always is.
+UNTRAINED = r"""
+sbibm: {training: {learning_rate: 0.01}} => sbibm.training.learning_rate = 0.01 && one of sbibm.training.learning_rates
+sbibm: {training: {batch_sizes: [64]}} => 2 problems && training.batch_size = 256 && lotka_volterra.batch_size = 256
+jrnmm: {training: {learning_rate: 0.5}} => jrnmm.training.learning_rate = 0.5 && which are trained
+"""
+
+
+@pytest.mark.parametrize("line", UNTRAINED.strip().splitlines())
+def test_published_choice_that_is_not_trained(line):
+    changes, fragments = line.split(" => ")
+    given, published = yaml.safe_load(changes), {"sbibm": {"training": {"choice": "published"}}}
+    text = message(top(**merge(given, published)))
+    assert [fragment for fragment in fragments.split(" && ") if fragment not in text] == [], text
+    resolved(**given)
 
 
 @pytest.mark.parametrize("line", BROKEN.strip().splitlines())

@@ -162,7 +162,8 @@ class Rules:
     def _training(self) -> Iterator[str]:
         """Networks that sample but are not trained, and validation without a row."""
         training = "sbibm.training"
-        if self._at("fidelity.early_stopping") is False and isinstance(self._at(training), dict):
+        published = self._at(f"{training}.choice") == "published"
+        if published and self._at("fidelity.early_stopping") is False:
             exceptions = _mapping(self._at(f"{training}.exceptions"))
             names = [task for task in self._list("sbibm.tasks") if isinstance(task, str)]
             places = [f"{training}.exceptions.{task}" if task in exceptions else training for task in names]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tallsbi.runner.config import load_or_exit
+from tallsbi.runner.config import load_or_exit, merge
 from tallsbi.study.config_rules import problems
 from tallsbi.study.parts import work
 from tallsbi.study.parts.study import Study
@@ -108,17 +108,52 @@ def test_a_value_concerns_the_jobs_that_depend_on_it(keys, value, concerned):
     assert {name for name in before if before[name] != after[name]} == concerned
 
 
-def test_main_tasks_train_the_grid_and_others_the_published_choice():
-    assert len(STUDY.sbibm.candidates("slcp")) == 4
-    assert STUDY.sbibm.candidates("two_moons") == (Candidate(0.0001, 64),)
+def with_choice(choice):
+    return changed("sbibm", "training", "choice", to=choice)
+
+
+def test_main_tasks_train_the_grid_and_others_what_may_be_chosen():
+    for choice in ("published", "validation"):
+        assert len(with_choice(choice).sbibm.candidates("slcp")) == 4
+    assert with_choice("published").sbibm.candidates("two_moons") == (Candidate(0.0001, 64),)
+    rates = (Candidate(0.0001, 64), Candidate(0.001, 64))
+    assert with_choice("validation").sbibm.candidates("two_moons") == rates
     assert STUDY.sbibm.published("lotka_volterra") == Candidate(0.001, 256)
     assert STUDY.sbibm.published("slcp").folder == "bs~256-lr~0.0001"
     assert {candidate.batch_size for candidate in STUDY.jrnmm.candidates("3d")} == {256}
 
 
-def test_the_rule_of_selection_follows_early_stopping():
-    assert STUDY.sbibm.select("slcp").rule == "published"
-    assert changed("fidelity", "early_stopping", to=True).jrnmm.select("3d").rule == "stated"
+def test_the_rule_of_selection_follows_choice_and_early_stopping():
+    for choice, rule in (("published", "published"), ("validation", "stated")):
+        study = with_choice(choice)
+        assert study.sbibm.select("slcp").rule == study.jrnmm.select("3d").rule == rule
+    config = copy.deepcopy(with_choice("published").config)
+    config["fidelity"]["early_stopping"] = True
+    assert Study(config).jrnmm.select("3d").rule == "stated"
+
+
+@pytest.mark.parametrize(("choice", "rate"), [("published", 0.0001), ("validation", 0.001)])
+def test_a_network_without_rivals_has_a_learning_rate_that_fits_the_budget(choice, rate):
+    sbibm = with_choice(choice).sbibm
+    for settings in (sbibm.train_guidance("slcp", 2000), sbibm.train_groups("slcp", 2000, "mean", 3)):
+        assert (settings.training.learning_rate, settings.training.batch_size) == (rate, 256)
+
+
+RUNS = [{"scale": scale} for scale in ("smoke", "laptop", "paper")]
+RUNS += [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/runs").glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("given", RUNS, ids=lambda given: given.get("run", given["scale"]))
+def test_only_the_published_budget_has_the_published_choice(given):
+    """1e-4 was chosen for 5,000 epochs; with a tenth of them its networks are far from fitted."""
+    config = merge(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")), given)
+    parts = Study(load_or_exit(config, ROOT, problems)).trained.values()
+    fewer = min(part.section["epochs"] for part in parts) < 5000
+    for part in parts:
+        assert part.fits_budget == fewer
+        if fewer:
+            rates = [candidate.learning_rate for name in part.problems for candidate in part.candidates(name)]
+            assert max(rates) >= 0.001
 
 
 def test_other_bounds_are_the_other_factor():

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -90,6 +90,16 @@ class TrainedPart(Part):
     def published(self, problem: str) -> Candidate:
         """Learning rate and batch size of the network that sampled in the published runs."""
 
+    @property
+    def fits_budget(self) -> bool:
+        """Whether learning rates are chosen by what the budget of this run can fit, not as in the published runs."""
+        return self.config["sbibm"]["training"]["choice"] == "validation"
+
+    def only(self, problem: str) -> Candidate:
+        """The network that has no rival: the published choice, or with the largest learning rate to fit the budget."""
+        published, rates = self.published(problem), self.section["training"]["learning_rates"]
+        return replace(published, learning_rate=max(rates)) if self.fits_budget else published
+
     @abstractmethod
     def architecture(self) -> dict[str, Any]:
         """The sizes of the network that differ from the defaults."""
@@ -101,8 +111,8 @@ class TrainedPart(Part):
     def train(
         self, problem: str, n_train: int, candidate: Candidate | None = None, **changes: Any
     ) -> TrainSettings:
-        """The training of a candidate, or of the published choice; `changes` to the settings of the training."""
-        chosen = candidate or self.published(problem)
+        """The training of a candidate, or of the one without a rival; `changes` to the settings of the training."""
+        chosen = candidate or self.only(problem)
         shared = self.config["sbibm"]["training"]
         training = {
             "epochs": self.section["epochs"],
@@ -123,7 +133,7 @@ class TrainedPart(Part):
     def select(self, problem: str) -> SelectSettings:
         return SelectSettings(
             name=problem,
-            rule="stated" if self.fidelity["early_stopping"] else "published",
+            rule="stated" if self.fidelity["early_stopping"] or self.fits_budget else "published",
             published=self.published(problem),
             candidates=self.candidates(problem),
         )

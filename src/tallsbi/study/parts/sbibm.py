@@ -92,13 +92,13 @@ class SbibmPart(TrainedPart):
         return Candidate(choice["learning_rate"], choice["batch_size"])
 
     def candidates(self, problem: str) -> tuple[Candidate, ...]:
-        """The whole grid for the tasks of the main text, the published choice for the others."""
-        training = self.section["training"]
-        if problem not in self.main_tasks:
-            return (self.published(problem),)
-        return tuple(
-            Candidate(rate, size) for size in training["batch_sizes"] for rate in training["learning_rates"]
-        )
+        """The whole grid for the tasks of the main text; for the others the published choice, or its batch size with
+        every learning rate where the budget is not the published one."""
+        training, published = self.section["training"], self.published(problem)
+        if problem not in self.main_tasks and not self.fits_budget:
+            return (published,)
+        sizes = training["batch_sizes"] if problem in self.main_tasks else [published.batch_size]
+        return tuple(Candidate(rate, size) for size in sizes for rate in training["learning_rates"])
 
     def architecture(self) -> dict[str, Any]:
         return {}
