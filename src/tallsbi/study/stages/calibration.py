@@ -31,8 +31,9 @@ def lc2st_table(
     """A row per classifier: statistic, p-value, and mean and 95 % quantile of the null.
 
     `drawn`: one draw for each of the `calibration` pairs; `samples`: draws for the observations. Pairs whose draw is
-    not finite are left out and counted; with too few of them, or with a posterior at the observation that is not
-    finite, there is no test and the row says so. `normaliser`: puts theta and x on a common scale first; None leaves
+    not finite are left out of the test; `calibration` counts them all the same, so that a method which loses its draws
+    is not excused for lack of pairs. With too few of them, or with a posterior at the observation that is not finite,
+    there is no test and the row says so. `normaliser`: puts theta and x on a common scale first; None leaves
     them in raw units, as in the published results.
     """
     n, classifiers, permutations = settings.n, settings.classifiers, settings.permutations
@@ -44,7 +45,7 @@ def lc2st_table(
         "dim": calibration.sizes["parameter"],
         "method": samples.attrs["method"],
         "n": n,
-        "calibration": int(usable.sum()),
+        "calibration": len(usable),
         "finite_share": share,
         "permutations": permutations,
     }
