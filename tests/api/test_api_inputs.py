@@ -11,6 +11,7 @@ from api_models import PRIOR, datasets, exact_posterior, quick_fit, simulator, t
 from tallsbi import TallPosterior
 from tallsbi.api import failures, inputs, pairs
 from tallsbi.api.pairs import AnotherPrior
+from tallsbi.api.simulation import SimulationError
 from tallsbi.api.training_range import FarObservations, TrainingRange
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
@@ -100,7 +101,7 @@ def test_training_settings_are_checked_before_the_simulator_runs(settings, messa
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (lambda theta: theta[0], r"result has shape \(2,\) for 400 parameters.*lambda theta: torch.stack"),
+        (lambda theta: theta[:3, :], r"result has shape \(3, 2\) for 400 parameters: expected \[400, d\]"),
         (lambda theta: theta[:, 0], r"has shape \(400,\).*add an axis: x\[:, None\]"),
         (lambda theta: theta / (theta[:, :1] > -9), None),
         (
@@ -222,7 +223,7 @@ def test_global_streams_are_restored_after_an_error():
     expected = torch.rand(1)
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     torch.manual_seed(1)
-    with pytest.raises(RuntimeError, match="the simulator's own error"):
+    with pytest.raises(SimulationError, match="the simulator's own error"):
         pairs.simulate(failing, torch.zeros(3, 2), 5)
     assert torch.equal(torch.rand(1), expected)
     assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002

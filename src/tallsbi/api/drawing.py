@@ -14,6 +14,7 @@ from tallsbi.random import torch_generator
 from tallsbi.shapes import Observations, States
 
 _LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
+_SECONDS = 3.0  # before a bar appears unasked
 
 
 def draw(
@@ -23,7 +24,7 @@ def draw(
     x: Observations,
     samples: int,
     seed: int,
-    progress: bool,
+    progress: bool | None,
 ) -> States:
     """Draws of every dataset, with warnings of what went wrong."""
     width = max(samples, getattr(algorithm, "cov_samples", 0))
@@ -31,7 +32,7 @@ def draw(
     runs = []
     for part in x.split(size):
         generators = [_stream(seed, dataset) for dataset in part]
-        runs.append(engine.sample(algorithm, part, samples, generators, bar(method) if progress else iter))
+        runs.append(engine.sample(algorithm, part, samples, generators, bar(method, progress)))
     theta = torch.cat([run.theta for run in runs])
     lost = torch.cat([run.health.lost_definiteness for run in runs])
     failures.warn(method, theta, engine.prior, lost)
@@ -44,7 +45,11 @@ def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
     return torch_generator(seed, "api", "draws", digest)
 
 
-def bar(label: str) -> Progress:
+def bar(label: str, show: bool | None = None, total: int | None = None) -> Progress:
+    """A bar: always, never, or (None) in terminals and notebooks once a loop takes longer than a few seconds."""
+    if show is False:
+        return iter
     from tqdm.auto import tqdm
 
-    return lambda items: tqdm(items, desc=label)
+    options = {"disable": None, "delay": _SECONDS} if show is None else {}
+    return lambda items: tqdm(items, desc=label, total=total, leave=show is True, **options)

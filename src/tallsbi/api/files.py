@@ -8,9 +8,11 @@ import hashlib
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 import tallsbi
 from tallsbi.api.engine import NetworkEngine
+from tallsbi.api.layout import Layout
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.description import from_json
 from tallsbi.scores.network_file import read_network, write_network
@@ -19,11 +21,17 @@ from tallsbi.storage.tensors import read_tensors, write_tensors
 
 NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"
-_COVARIANCE = "learned_covariance"
+_COVARIANCE, _FILL, _CONDITIONS = "learned_covariance", "layout.fill", "conditions"
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | None) -> None:
+def save(
+    folder: str | Path,
+    posterior: NetworkEngine,
+    known: TrainingRange | None,
+    layout: Layout,
+    conditions: Tensor | None,
+) -> None:
     folder = Path(folder)
     if folder.is_file():
         raise FileExistsError(f"{folder} is a file; give the name of a folder.")
@@ -34,17 +42,21 @@ def save(folder: str | Path, posterior: NetworkEngine, known: TrainingRange | No
         "bounds_factor": posterior.bounds_factor,
         "dtype": str(posterior.dtype).removeprefix("torch."),
         "farthest": None if known is None else known.farthest,
+        "layout": layout.to_json(),
     }
     tensors = {} if known is None else known.tensors()
     if posterior.learned_covariance is not None:
         tensors[_COVARIANCE] = posterior.learned_covariance
+    for name, values in ((_FILL, layout.fill), (_CONDITIONS, conditions)):
+        if values is not None and values.numel():
+            tensors[name] = values
     folder.mkdir(parents=True, exist_ok=True)
     write_network(posterior.saved, folder / NETWORK)
     header["network"] = _digest(folder / NETWORK)
     write_tensors(tensors, header, folder / POSTERIOR)
 
 
-def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
+def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None, Layout, Tensor | None]:
     folder = Path(folder)
     missing = [name for name in (POSTERIOR, NETWORK) if not (folder / name).is_file()]
     if missing:
@@ -69,7 +81,9 @@ def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None]:
         known = None
         if header["farthest"] is not None:
             known = TrainingRange.restored(tensors, float(header["farthest"]))
-        return engine, known
+        plain = Layout((len(engine.saved.normaliser.x_mean),))
+        layout = Layout.from_json(header["layout"], tensors.get(_FILL)) if "layout" in header else plain
+        return engine, known, layout, tensors.get(_CONDITIONS)
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error

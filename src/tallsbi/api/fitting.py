@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallsbi.api import inputs, pairs
+from tallsbi.api import inputs
 from tallsbi.api.drawing import bar
 from tallsbi.api.engine import NetworkEngine
+from tallsbi.api.pairs import training_pairs
 from tallsbi.api.priors import as_prior
+from tallsbi.api.simulation import Calling
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
 from tallsbi.schedule import NETWORK
@@ -19,6 +22,8 @@ from tallsbi.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
+
+_CONDITIONS = 1000  # conditions of training that are kept, to simulate with
 
 
 def fit(
@@ -37,19 +42,34 @@ def fit(
     layer_norm: bool = False,
     log_x: bool = False,
     seed: int = 0,
+    batched: bool | None = None,
+    on_failure: str = "raise",
+    condition: Any = None,
+    chunk_size: int | None = None,
+    workers: int = 1,
     checkpoint_dir: str | Path | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> TallPosterior:
     """Trains the score network on single observations.
 
-    `source`: a simulator, a function from parameters [N, m] (a float32 tensor) to one observation each, [N, d],
-    which is called once with `simulations` draws of the prior; or a pair (theta [N, m], x [N, d]) drawn from
+    `source`: a simulator, a function from parameters [N, m] (a float32 tensor) to one observation each, [N, d], or
+    with `batched=False` from one parameter vector [m] to one observation; or a pair (theta [N, m], x [N, d]) drawn from
     the prior and the simulator. `prior`: see `tallsbi.api.priors`.
+
+    `simulations` draws of the prior are simulated in chunks of `chunk_size` rows (10,000, or 100 one by one), in
+    `workers` processes. Without `batched` the simulator is tried with a few rows, and if it does not take them, called
+    row by row, with a warning. `on_failure`: what becomes of simulations that raise an exception or are not finite:
+    "raise" an error that holds the others; "drop" them and weight the rest by 1 / P(success | theta), learned, for the
+    posterior under p(x | theta, success); "flag" them as an outcome of their own, so that observations that are NaN
+    count as failures and all others as none. `condition`: known numbers beside each observation, such as a dose, drawn
+    independently of theta: an array [K, c] to draw from or a function of N to [N, c]. The simulator is then called with
+    (theta, condition), and observations are given as [n, d + c] or as a tuple (x, condition).
 
     With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
     the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
-    positive and standardised in log space. `checkpoint_dir`: where an interrupted training is taken up again.
-    The same seed gives the same network, also where the simulator draws from torch's or numpy's global stream.
+    positive and standardised in log space. `checkpoint_dir`: where an interrupted simulation or training is
+    taken up again. `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
+    network, also where the simulator draws from global streams or from a generator of its own.
     """
     prior = as_prior(prior)
     # All that can be wrong is found before the simulator runs, which may take hours.
@@ -64,20 +84,34 @@ def fit(
         hidden=inputs.widths(hidden),
         layer_norm=layer_norm,
     )
-    theta, x = pairs.training_pairs(prior, source, simulations, seed)
-    settings = replace(settings, ema_decay=_decay(len(theta), batch_size))
+    folder = None if checkpoint_dir is None else Path(checkpoint_dir)
+    how = Calling(
+        batched=batched,
+        chunk_size=None if chunk_size is None else inputs.count(chunk_size, "chunk_size"),
+        workers=inputs.count(workers, "workers"),
+        folder=None if folder is None else folder / "simulations",
+        progress=progress,
+    )
+    pairs = training_pairs(
+        prior, source, simulations, seed, how=how, on_failure=on_failure, condition=condition, log_x=log_x
+    )
+    settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
     trained = train(
-        prior.to_latent(theta),
-        x,
+        prior.to_latent(pairs.theta),
+        pairs.rows,
         settings,
         NETWORK,
         seed=integer_seed(seed, "api", "training"),
-        log_x=log_x,
-        checkpoint_dir=None if checkpoint_dir is None else Path(checkpoint_dir),
-        progress=bar("training") if progress else iter,
+        log_x=log_x and not pairs.layout.log_x,
+        weights=pairs.weights,
+        checkpoint_dir=folder,
+        progress=bar("training", progress),
     )
+    if how.folder is not None:
+        shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api"), prior)
-    return cls(engine, x.shape[1], TrainingRange.of(engine.scaled(x.double())), trained.losses)
+    layout, known = pairs.layout, TrainingRange.of(engine.scaled(pairs.rows.double()))
+    return cls(engine, layout.columns, known, trained.losses, layout, pairs.conditions[:_CONDITIONS])
 
 
 def _decay(rows: int, batch_size: int) -> float:

@@ -1,7 +1,7 @@
 """What users hand in, checked: arrays of any kind, numbers, methods and their settings."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,27 @@ def as_tensor(values: Any, name: str) -> Tensor:
 
 def observations(x: Any, dim: int, name: str = "x_obs") -> Observations:
     """Datasets [B, n, d] in float64 from [n, d] or [B, n, d]; every value finite."""
-    x = as_tensor(x, name).double()
+    x = shaped(as_tensor(x, name).double(), dim, name)
+    x = x[None] if x.ndim == 2 else x
+    if not bool(x.isfinite().all()):
+        raise ValueError(not_finite(x, name))
+    return x
+
+
+def not_finite(x: Tensor, name: str) -> str:
+    """Which observation is the first that is not finite."""
+    x = x[None] if x.ndim == 2 else x
+    dataset, observation, coordinate = (int(i) for i in (~x.isfinite()).nonzero()[0])
+    rows = int((~x.isfinite()).any(-1).sum())
+    return (
+        f"{name}: observation {observation} of dataset {dataset} is {float(x[dataset, observation, coordinate])}"
+        f" in coordinate {coordinate} ({rows} of {x.shape[0] * x.shape[1]} observations are not finite); leave "
+        "such observations out."
+    )
+
+
+def shaped(x: Tensor, dim: int, name: str) -> Tensor:
+    """[n, d] or [B, n, d], not empty."""
     if x.ndim not in (2, 3):
         hint = f"; give {name}[:, None]" if x.ndim == 1 and dim == 1 else ""
         hint = hint or (f"; one observation is {name}[None]" if x.ndim == 1 and len(x) == dim else "")
@@ -52,38 +72,28 @@ def observations(x: Any, dim: int, name: str = "x_obs") -> Observations:
             f"{name} has shape {tuple(x.shape)}: give n observations of one dataset, [n, {dim}], or of B "
             f"datasets, [B, n, {dim}]{hint}."
         )
-    given = tuple(x.shape)
-    x = x[None] if x.ndim == 2 else x
     if x.shape[-1] != dim:
         raise ValueError(
-            f"{name} has observations of {x.shape[-1]} numbers, shape {given}; the network was trained "
+            f"{name} has observations of {x.shape[-1]} numbers, shape {tuple(x.shape)}; the network was trained "
             f"on {dim} numbers each: the last axis must be {dim}."
         )
-    if x.shape[0] == 0 or x.shape[1] == 0:
-        raise ValueError(
-            f"{name} has shape {given}, without a single observation; without observations the posterior "
-            "is the prior."
-        )
-    if not bool(x.isfinite().all()):
-        dataset, observation, coordinate = (int(i) for i in (~x.isfinite()).nonzero()[0])
-        rows = int((~x.isfinite()).any(-1).sum())
-        raise ValueError(
-            f"{name}: observation {observation} of dataset {dataset} is {float(x[dataset, observation, coordinate])}"
-            f" in coordinate {coordinate} ({rows} of {x.shape[0] * x.shape[1]} observations are not finite); leave "
-            "such observations out."
-        )
+    not_empty(x, name)
     return x
 
 
-def one_dataset(x: Any, n: int, dim: int) -> Observations:
-    """A single dataset [1, n, d] of n observations."""
-    observed = observations(x, dim)
-    if observed.shape[:2] != (1, n):
+def not_empty(x: Tensor, name: str) -> None:
+    if 0 in x.shape[:-1]:
         raise ValueError(
-            f"x_obs has shape {tuple(observed.shape)}; the local test looks at one dataset of n = {n} "
-            f"observations, [{n}, {dim}]."
+            f"{name} has shape {tuple(x.shape)}, without a single observation; without observations the posterior "
+            "is the prior."
         )
-    return observed
+
+
+def choice(value: Any, options: Sequence[str], name: str) -> str:
+    """One of a few words."""
+    if value not in options:
+        raise ValueError(f"{name} = {value!r}: it must be one of {', '.join(map(repr, options))}.")
+    return str(value)
 
 
 def count(value: Any, name: str) -> int:

@@ -1,48 +1,112 @@
 """Parameters with observations of each: simulated here, or given and checked."""
 
+from __future__ import annotations
+
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from tallsbi.api.inputs import as_tensor, count, observations
+from tallsbi.api import survival
+from tallsbi.api.chunks import SimulationError, Stack, stacked
+from tallsbi.api.inputs import as_tensor, choice, count
+from tallsbi.api.layout import Layout
+from tallsbi.api.simulation import Calling, simulate
+from tallsbi.api.streams import seeded
 from tallsbi.priors.base import Prior
 from tallsbi.random import integer_seed, torch_generator
 
-Simulator = Callable[[Tensor], Any]
-"""Parameters [N, m] (torch, float32) in, one observation each out: [N, d], torch, numpy or lists."""
+FAILURES = ("raise", "drop", "flag")
+_ROUNDS = 20  # how often a failed simulation of a calibration dataset is tried again
 
 
 class AnotherPrior(UserWarning):
     """Parameters that were not drawn from the prior."""
 
 
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Parameters and rows of the network, what the rows are made of, and how often each is drawn (None: equally)."""
+
+    theta: Float[Tensor, "N m"]
+    rows: Float[Tensor, "N k"]
+    layout: Layout
+    weights: Float[Tensor, "N"] | None = None
+
+    @property
+    def conditions(self) -> Float[Tensor, "N c"]:
+        return self.rows[:, self.rows.shape[1] - self.layout.condition :]
+
+
 def training_pairs(
-    prior: Prior, source: Any, simulations: int, seed: int
-) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N d"]]:
+    prior: Prior,
+    source: Any,
+    simulations: int,
+    seed: int,
+    *,
+    how: Calling | None = None,
+    on_failure: str = "raise",
+    condition: Any = None,
+    by_step: bool = False,
+    log_x: bool = False,
+) -> Pairs:
     """Parameters and observations in float32, simulated or given as a pair (theta, x)."""
+    choice(on_failure, FAILURES, "on_failure")
     if callable(source):
-        theta = prior.sample(
-            count(simulations, "simulations"), torch_generator(seed, "api", "parameters")
-        ).float()
-        return theta, simulate(source, theta, integer_seed(seed, "api", "simulator"))
-    if not isinstance(source, (tuple, list)) or len(source) != 2:
+        how = Calling() if how is None else how
+        total = count(simulations, "simulations")
+        theta = prior.sample(total, torch_generator(seed, "api", "parameters")).float()
+        known = None if condition is None else _conditions(condition, total, seed)
+        how = replace(how, stop=on_failure == "raise")
+        stack = simulate(source, theta, integer_seed(seed, "api", "simulator"), known, how)
+        name = "the simulator's result"
+    else:
+        theta, stack, known = _given(prior, source)
+        name = "x"
+    x, failed = stack.x, stack.failed
+    flat, missing = x.flatten(1), ~x.flatten(1).isfinite()
+    if bool(failed.any()) and on_failure == "raise":
+        raise _not_finite(name, failed, theta, x)
+    weights = None
+    if on_failure == "drop":
+        kept, success = ~failed, None
+        if bool(failed.any()):
+            success = survival.learned_success(
+                prior.to_latent(theta.double()), kept, torch_generator(seed, "api", "success")
+            )
+            survival.warn("drop", theta, kept, success)
+            weights = success.weights[kept]
+        theta, flat, missing, x = theta[kept], flat[kept], missing[kept], x[kept]
+        known = None if known is None else known[kept]
+    elif bool(failed.any()):
+        survival.warn("flag", theta, ~failed, None)
+    width = 0 if known is None else known.shape[1]
+    layout = Layout.of(x, missing, condition=width, failures=on_failure, by_step=by_step, log_x=log_x)
+    flat = flat if known is None else torch.cat([flat, known], dim=1)
+    return Pairs(theta, layout.rows(flat, name), layout, weights)
+
+
+def _given(prior: Prior, source: Any) -> tuple[Tensor, Stack, Tensor | None]:
+    if not isinstance(source, (tuple, list)) or len(source) not in (2, 3):
         raise TypeError(
             f"the second argument is {type(source).__name__}: give a simulator, a function from theta [N, m] to "
-            "x [N, d], or a pair (theta, x)."
+            "x [N, d], or a pair (theta, x), or (theta, x, condition)."
         )
-    theta, x = (as_tensor(values, name).float() for values, name in zip(source, ("theta", "x"), strict=True))
+    theta = as_tensor(source[0], "theta").float()
     if theta.ndim != 2 or theta.shape[1] != prior.dim:
         raise ValueError(
             f"theta has shape {tuple(theta.shape)}; the prior has {prior.dim} coordinates: give [N, {prior.dim}]."
         )
-    _require_finite(theta, "theta", "rows", "leave them out together with their observations")
+    finite = theta.isfinite().all(1)
+    if not bool(finite.all()):
+        raise ValueError(
+            f"theta: {int((~finite).sum())} of {len(theta)} rows are not finite, the first is row "
+            f"{int((~finite).nonzero()[0])}; leave them out together with their observations."
+        )
     outside = ~prior.log_prob(theta.double()).isfinite()
     if bool(outside.any()):
         row = int(outside.nonzero()[0])
@@ -51,65 +115,138 @@ def training_pairs(
             f"{row}, {theta[row].tolist()}; simulate with parameters drawn from this prior."
         )
     warn_of_another_prior(prior, theta)
-    return theta, _one_each(
-        x, len(theta), "x", "theta and x need the same number of rows, one observation each"
-    )
+    stack = _observations(source[1])
+    known = None if len(source) == 2 else as_tensor(source[2], "condition").float()
+    for values, name in ((stack.x, "x"), (known, "condition")):
+        if values is not None and (values.ndim < 2 or len(values) != len(theta) or 0 in values.shape):
+            hint = "theta and x need the same number of rows, one observation each"
+            hint = f"for numbers, add an axis: {name}[:, None]" if values.shape == (len(theta),) else hint
+            raise ValueError(
+                f"{name} has shape {tuple(values.shape)} for {len(theta)} parameters: expected [{len(theta)}, d]; "
+                f"{hint}."
+            )
+    return theta, stack, known
+
+
+def _observations(x: Any) -> Stack:
+    """A list of observations of different lengths is filled up."""
+    if isinstance(x, (list, tuple)) and len({len(row) for row in x if hasattr(row, "__len__")}) > 1:
+        return stacked([as_tensor(row, "x").float().numpy() for row in x], "x")
+    return Stack(as_tensor(x, "x").float())
+
+
+def _conditions(condition: Any, total: int, seed: int) -> Float[Tensor, "N c"]:
+    """A function of the number of rows, a distribution with `sample`, or an array [K, c] that rows are drawn from."""
+    if hasattr(condition, "sample") or callable(condition):
+        with seeded(condition, integer_seed(seed, "api", "conditions")):
+            values = condition.sample((total,)) if hasattr(condition, "sample") else condition(total)
+        values = as_tensor(values, "condition").float()
+        if values.ndim == 1 and len(values) == total:
+            values = values[:, None]
+        if values.ndim != 2 or len(values) != total:
+            raise ValueError(
+                f"condition gave shape {tuple(values.shape)} for {total} rows: expected [{total}, c]."
+            )
+    else:
+        design = as_tensor(condition, "condition").float()
+        design = design[:, None] if design.ndim == 1 else design
+        if design.ndim != 2 or not len(design):
+            raise ValueError(
+                f"condition has shape {tuple(design.shape)}: give [K, c], the conditions that simulations draw from, "
+                "or a function that draws N of them, [N, c]."
+            )
+        values = design[
+            torch.randint(len(design), (total,), generator=torch_generator(seed, "api", "conditions"))
+        ]
+    if not bool(values.isfinite().all()):
+        raise ValueError("condition: holds values that are not finite; conditions are known numbers.")
+    return values
 
 
 def calibration_pairs(
-    prior: Prior, x_dim: int, source: Any, n: int, datasets: int, seed: int
-) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n d"]]:
-    """Parameters and n observations of each in float64, simulated or given as a pair (theta, x)."""
+    prior: Prior,
+    layout: Layout,
+    source: Any,
+    n: int,
+    datasets: int,
+    seed: int,
+    conditions: Float[Tensor, "K c"] | None = None,
+) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n k"]]:
+    """Parameters and the rows of n observations of each in float64, simulated or given as a pair (theta, x).
+
+    Where training left failures out, failed simulations are tried again: the datasets are p(x | theta, success).
+    """
     if callable(source):
         theta = prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
         repeated = theta.repeat_interleave(n, 0)
-        x = simulate(source, repeated, integer_seed(seed, "api", "calibration", "simulator"))
-        return theta.double(), observations(x.unflatten(0, (datasets, n)), x_dim, "x")
+        stream = integer_seed(seed, "api", "calibration", "simulator")
+        known = None
+        if layout.condition:
+            if conditions is None:
+                raise ValueError(
+                    "the simulator needs a condition for each observation; give a pair (theta [N, m], x [N, n, d + c])."
+                )
+            known = _conditions(conditions.numpy(), len(repeated), seed)
+        flat, failed = _flat(source, repeated, stream, known, layout)
+        if layout.failures == "drop":
+            for turn in range(_ROUNDS):
+                if not bool(failed.any()):
+                    break
+                again = None if known is None else known[failed]
+                places, (flat[failed], still) = (
+                    failed.nonzero()[:, 0],
+                    _flat(source, repeated[failed], integer_seed(stream, turn), again, layout),
+                )
+                failed[places] = still
+            whole = ~failed.unflatten(0, (datasets, n)).any(1)
+            theta, flat = theta[whole], flat[whole.repeat_interleave(n)]
+        return theta.double(), layout.rows(flat.double(), "x").unflatten(0, (-1, n))
     if not isinstance(source, (tuple, list)) or len(source) != 2:
         raise TypeError(
             f"the first argument is {type(source).__name__}: give the simulator, or a pair (theta [N, m], "
             "x [N, n, d])."
         )
-    theta, x = as_tensor(source[0], "theta").double(), observations(source[1], x_dim, "x")
+    theta, x = as_tensor(source[0], "theta").double(), layout.datasets(source[1], "x").groups[0]
     if theta.ndim != 2 or theta.shape != (len(x), prior.dim) or x.shape[1] != n:
         raise ValueError(
             f"theta has shape {tuple(theta.shape)} and x {tuple(x.shape)}; for n = {n} give "
-            f"theta [N, {prior.dim}] and x [N, {n}, {x_dim}]."
+            f"theta [N, {prior.dim}] and x [N, {n}, {layout.columns}]."
         )
     return theta, x
 
 
-def simulate(simulator: Simulator, theta: Float[Tensor, "N m"], seed: int) -> Float[Tensor, "N d"]:
-    """One observation per row, in float32; the same for the same seed if the simulator draws globally."""
-    with _global_streams(seed):
-        x = simulator(theta.clone())
-    return _one_each(
-        as_tensor(x, "the simulator's result").float(),
-        len(theta),
-        "the simulator's result",
-        "a simulator is called with all parameters at once; wrap one that takes a single vector as "
-        "lambda theta: torch.stack([simulate(row) for row in theta])",
+def _flat(
+    source: Any, theta: Float[Tensor, "N m"], seed: int, known: Float[Tensor, "N c"] | None, layout: Layout
+) -> tuple[Float[Tensor, "N c"], Bool[Tensor, "N"]]:
+    """Simulations as flat rows, each followed by its condition, and which of them failed."""
+    x, _ = stack = simulate(source, theta, seed, known, Calling(stop=layout.failures == "raise"))
+    failed = stack.failed
+    if x.shape[1:] != layout.shape and layout.flags and x.shape[2:] == layout.shape[1:]:
+        longer = torch.full((len(x), *layout.shape), torch.nan)
+        longer[:, : x.shape[1]] = x[:, : layout.shape[0]]
+        x = longer
+    if tuple(x.shape[1:]) != layout.shape:
+        raise ValueError(
+            f"the simulator's result has observations of shape {tuple(x.shape[1:])}; the network was trained on "
+            f"{layout.shape}."
+        )
+    if layout.failures == "raise" and bool(failed.any()):
+        raise _not_finite("the simulator's result", failed, theta, x)
+    flat = x.flatten(1)
+    return flat if known is None else torch.cat([flat, known], dim=1), failed
+
+
+def _not_finite(
+    name: str, failed: Bool[Tensor, "N"], theta: Float[Tensor, "N m"], x: Tensor
+) -> SimulationError:
+    row = int(failed.nonzero()[0])
+    return SimulationError(
+        f"{name}: {int(failed.sum())} of {len(theta)} simulations are not finite, the first is row {row}, theta = "
+        f"{theta[row].tolist()}. Leaving failures out changes the posterior: on_failure='drop' does so and corrects "
+        "for it, on_failure='flag' makes a failure an outcome of its own. The others are `simulations` of this error.",
+        theta[row],
+        (theta[~failed], x[~failed]),
     )
-
-
-def _one_each(x: Tensor, rows: int, name: str, hint: str) -> Float[Tensor, "N d"]:
-    if x.ndim != 2 or len(x) != rows or not x.shape[1]:
-        hint = "for numbers, add an axis: x[:, None]" if x.shape == (rows,) else hint
-        raise ValueError(
-            f"{name} has shape {tuple(x.shape)} for {rows} parameters: expected [{rows}, d]; {hint}."
-        )
-    hint = "mark a failure by a finite number of its own, since leaving failures out changes the posterior"
-    _require_finite(x, name, "simulations", hint)
-    return x
-
-
-def _require_finite(values: Float[Tensor, "N k"], name: str, what: str, remedy: str) -> None:
-    finite = values.isfinite().all(1)
-    if not bool(finite.all()):
-        raise ValueError(
-            f"{name}: {int((~finite).sum())} of {len(values)} {what} are not finite, the first is row "
-            f"{int((~finite).nonzero()[0])}; {remedy}."
-        )
 
 
 def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:
@@ -131,16 +268,3 @@ def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:
             AnotherPrior,
             stacklevel=4,
         )
-
-
-@contextmanager
-def _global_streams(seed: int) -> Iterator[None]:
-    """Seeds torch's and numpy's global random streams, and puts them back where they were."""
-    state = np.random.get_state()  # noqa: NPY002 (the stream a simulator may draw from)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            np.random.set_state(state)  # noqa: NPY002

@@ -14,6 +14,7 @@ from tallsbi.api import drawing, files, fitting, inputs, pairs
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inputs import METHOD
+from tallsbi.api.layout import Layout
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
@@ -30,13 +31,19 @@ class TallPosterior:
     """Samples the posterior of any number of observations; made by `fit`, `load` or `from_sbi`.
 
     `losses` has the training and validation loss of every epoch and is None for a posterior that was not fitted
-    in this process.
+    in this process. `layout` says how observations become rows of the network; `x_dim` counts the numbers of one.
     """
 
     engine: Engine
     x_dim: int
     training_range: TrainingRange | None = None
     losses: pd.DataFrame | None = None
+    layout: Layout = None  # type: ignore[assignment]  # a vector of x_dim numbers
+    conditions: Float[Tensor, "K c"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.layout is None:
+            object.__setattr__(self, "layout", Layout((self.x_dim,)))
 
     @property
     def prior(self) -> Prior:
@@ -77,23 +84,29 @@ class TallPosterior:
         settings: Mapping[str, Any] | None = None,
         clip: float = 3.0,
         seed: int = 0,
-        progress: bool = False,
-    ) -> Float[Tensor, "*B S m"]:
+        progress: bool | None = None,
+    ) -> Any:
         """Draws given all observations: [S, m] for one dataset [n, d], [B, S, m] for several [B, n, d], float64.
+
+        A list of datasets of different n gives a list of draws. Observations are tensors, arrays, lists or data frames,
+        of the shape the network was trained on.
 
         `method`: GAUSS, GAUSS_PD, JAC, JAC_PD, LANGEVIN, DET_GEF, TAMED or any registered one, each also with
         `-clip`, which keeps the state within [-clip, clip]. `settings` replaces settings of the method, such as
         {"steps": 150}. A dataset's draws depend on its content, the method and the seed, not on the datasets
         beside it. Draws that are not finite are returned, with a warning.
         """
-        x = inputs.observations(x_obs, self.x_dim)
+        observed = self.layout.datasets(x_obs)
         samples = inputs.count(n_samples, "n_samples")
         algorithm = inputs.algorithm(method, settings, clip)
-        scaled = self.engine.scaled(x)
         if self.training_range is not None:
-            self.training_range.warn(scaled)
-        theta = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
-        return theta if inputs.as_tensor(x_obs, "x_obs").ndim == 3 else theta[0]
+            for rows in observed.groups:
+                self.training_range.warn(self.engine.scaled(rows))
+        draws = [
+            drawing.draw(self.engine, algorithm, method, rows, samples, seed, progress)
+            for rows in observed.groups
+        ]
+        return observed.hand_back(draws)
 
     def diagnose(
         self,
@@ -109,7 +122,7 @@ class TallPosterior:
         classifiers: int = 1,
         permutations: int = 50,
         seed: int = 0,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Diagnosis:
         """Simulation-based calibration of the posterior of n observations; with `x_obs` [n, d] also l-C2ST there.
 
@@ -120,9 +133,9 @@ class TallPosterior:
         n = inputs.count(n, "n")
         algorithm = inputs.algorithm(method, settings, clip)
         theta, x = pairs.calibration_pairs(
-            self.prior, self.x_dim, source, n, inputs.count(datasets, "datasets"), seed
+            self.prior, self.layout, source, n, inputs.count(datasets, "datasets"), seed, self.conditions
         )
-        observed = None if x_obs is None else inputs.one_dataset(x_obs, n, self.x_dim)
+        observed = None if x_obs is None else self.layout.one_dataset(x_obs, n)
         samples = inputs.count(n_samples, "n_samples")
         drawn = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
         local = None
@@ -171,10 +184,10 @@ class TallPosterior:
                 "a posterior made by from_sbi has no file of its own, since sbi's networks can be any module; save "
                 "the estimator the way sbi does and call from_sbi again."
             )
-        files.save(folder, self.engine, self.training_range)
+        files.save(folder, self.engine, self.training_range, self.layout, self.conditions)
 
     @classmethod
     def load(cls, folder: str | Path) -> TallPosterior:
         """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`."""
-        engine, known = files.load(folder)
-        return cls(engine, len(engine.saved.normaliser.x_mean), known)
+        engine, known, layout, conditions = files.load(folder)
+        return cls(engine, layout.columns, known, None, layout, conditions)

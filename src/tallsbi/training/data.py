@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.scores.normaliser import Normaliser
@@ -24,6 +24,8 @@ class TrainingData:
     held_out_x: Float[Tensor, "V d"]
     normaliser: Normaliser
     digest: str
+    weights: Float[Tensor, "N"] | None = None
+    """How often each row is drawn, relative to the others; None: once in every epoch."""
 
 
 def prepare(
@@ -33,9 +35,10 @@ def prepare(
     generator: torch.Generator,
     *,
     log_x: bool = False,
+    weights: Float[Tensor, "R"] | None = None,
 ) -> TrainingData:
     """Normalises and splits latent parameters (`prior.to_latent`) and raw observations."""
-    return split(latent, x, Normaliser.fit(latent, x, log_x=log_x), validation_share, generator)
+    return split(latent, x, Normaliser.fit(latent, x, log_x=log_x), validation_share, generator, weights)
 
 
 def split(
@@ -44,6 +47,7 @@ def split(
     normaliser: Normaliser,
     validation_share: float,
     generator: torch.Generator,
+    weights: Float[Tensor, "R"] | None = None,
 ) -> TrainingData:
     """Standardised rows in a random order, the first of them held out; at least one, and not all."""
     rows, held_out = len(latent), round(validation_share * len(latent))
@@ -54,14 +58,25 @@ def split(
         )
     order = torch.randperm(len(latent), generator=generator).to(latent.device)
     theta, observations = normaliser.theta(latent)[order], normaliser.x(x).to(latent.dtype)[order]
+    weights = None if weights is None else weights[order]
+    test = torch.arange(held_out) if weights is None else drawn(weights[:held_out], generator)
     return TrainingData(
         theta=theta[held_out:],
         x=observations[held_out:],
-        held_out_theta=theta[:held_out],
-        held_out_x=observations[:held_out],
+        held_out_theta=theta[test],
+        held_out_x=observations[test],
         normaliser=normaliser,
-        digest=_digest(theta, observations),
+        digest=_digest(theta, observations, *(() if weights is None else (weights,))),
+        weights=None if weights is None else weights[held_out:],
     )
+
+
+def drawn(weights: Float[Tensor, "N"], generator: torch.Generator) -> Int[Tensor, "N"]:
+    """As many rows as there are, in a random order, each as often as its weight says, rounded up or down at random."""
+    places = (torch.arange(len(weights)) + torch.rand(1, generator=generator)) / len(weights)
+    share = weights.cpu().double().cumsum(0)
+    rows = torch.searchsorted(share / share[-1], places.double()).clamp_max(len(weights) - 1)
+    return rows[torch.randperm(len(weights), generator=generator)].to(weights.device)
 
 
 def _digest(*tensors: Tensor) -> str:

@@ -30,7 +30,7 @@ from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.storage.files import canonical_json
 from tallsbi.training import checkpoint
 from tallsbi.training.adam import Adam
-from tallsbi.training.data import TrainingData, prepare
+from tallsbi.training.data import TrainingData, drawn, prepare
 from tallsbi.training.ema import Average
 from tallsbi.training.gradient import Gradient, PerceptronGradient, flatten
 from tallsbi.training.loss import Rows, epoch_rows, row_losses, validation_rows
@@ -76,17 +76,17 @@ def train(
     *,
     seed: int,
     log_x: bool = False,
+    weights: Float[Tensor, "R"] | None = None,
     checkpoint_dir: Path | None = None,
     checkpoint_seconds: float = 60.0,
     progress: Progress = iter,
 ) -> Trained:
-    """Trains on latent parameters (`prior.to_latent`) and raw observations.
+    """Trains on latent parameters (`prior.to_latent`) and raw observations; `weights`: how often each row is drawn.
 
     With `checkpoint_dir` the state is saved there every `checkpoint_seconds`, and a training continues from it.
     """
-    data = prepare(
-        latent, x, settings.validation_share, torch_generator(seed, "training", "split"), log_x=log_x
-    )
+    stream = torch_generator(seed, "training", "split")
+    data = prepare(latent, x, settings.validation_share, stream, log_x=log_x, weights=weights)
     run = Run(data, settings, schedule, seed)
     return finish(run, checkpoint_dir, checkpoint_seconds, progress)
 
@@ -177,9 +177,13 @@ class Run:
     def one_epoch(self) -> None:
         generator = torch_generator(self.seed, "training", "epoch", self.epoch)
         settings = self.settings
+        theta, x = self.data.theta, self.data.x
+        if self.data.weights is not None:
+            chosen = drawn(self.data.weights, generator)
+            theta, x = theta[chosen], x[chosen]
         rows = epoch_rows(
-            self.data.theta,
-            self.data.x,
+            theta,
+            x,
             self.schedule,
             settings.frequencies,
             generator,

@@ -1,0 +1,221 @@
+"""From observations as users have them to the rows the network sees.
+
+    [numbers of the observation, missing ones filled | a flag per kind of missing number | what is known about it]
+
+An observation may have any shape; its rows are flat. A number that is missing (a failed simulation, a shorter
+series) is filled with the mean of the others, and a flag, 1 where it is missing, says so. Numbers that are always
+missing together share a flag. The last columns are conditions that are known and not modelled, such as a dose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from tallsbi.api import inputs
+from tallsbi.api.chunks import stacked
+from tallsbi.api.inputs import as_tensor
+from tallsbi.shapes import Observations, States
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """`shape` of an observation; `flags`: for each of its numbers the flag that says it is missing, -1 for none.
+
+    `failures`: what a failed simulation is, "raise", "drop" or "flag" (see `tallsbi.api.pairs`). `log_x`: the numbers
+    are replaced by their logarithms here, not by the normaliser, which takes those of all columns.
+    """
+
+    shape: tuple[int, ...]
+    condition: int = 0
+    failures: str = "raise"
+    flags: tuple[int, ...] = ()
+    fill: Float[Tensor, "D"] | None = None
+    log_x: bool = False
+
+    @property
+    def numbers(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def columns(self) -> int:
+        """Of an observation with its condition, as a user gives it."""
+        return self.numbers + self.condition
+
+    @property
+    def flag_count(self) -> int:
+        return max(self.flags, default=-1) + 1
+
+    @property
+    def plain(self) -> bool:
+        return not (self.condition or self.flags or self.log_x or len(self.shape) > 1)
+
+    @classmethod
+    def of(
+        cls,
+        x: Float[Tensor, "N ..."],
+        missing: Bool[Tensor, "N D"],
+        *,
+        condition: int = 0,
+        failures: str = "raise",
+        by_step: bool = False,
+        log_x: bool = False,
+    ) -> Layout:
+        """The layout of a training; `by_step`: one flag for every entry of the first axis, for embeddings."""
+        shape = tuple(x.shape[1:])
+        flat = x.flatten(1).double()
+        flags: tuple[int, ...] = ()
+        if bool(missing.any()):
+            flags = _steps(missing, shape) if by_step else _shared(missing)
+        filled = torch.where(missing, 0.0, flat).sum(0) / (~missing).sum(0).clamp_min(1)
+        other = bool(flags) or condition > 0 or by_step
+        return cls(shape, condition, failures, flags, filled if flags else None, log_x and other)
+
+    def rows(self, flat: Float[Tensor, "*b c"], name: str = "x_obs") -> Float[Tensor, "*b k"]:
+        """Rows of the network from flat observations, each followed by its condition; NaN is missing."""
+        x, condition = flat[..., : self.numbers], flat[..., self.numbers :]
+        missing = ~x.isfinite()
+        where = torch.tensor(self.flags, dtype=torch.long) if self.flags else torch.full((self.numbers,), -1)
+        unexpected = missing & (where < 0)
+        if bool(unexpected.any()) or not bool(condition.isfinite().all()):
+            raise ValueError(inputs.not_finite(flat, name))
+        if self.flags:
+            fill = self.fill if self.fill is not None else torch.zeros(self.numbers)
+            x = torch.where(missing, fill.to(x), x)
+        parts = [self._log(x, name) if self.log_x else x]
+        for flag in range(self.flag_count):
+            parts.append(missing[..., where == flag].any(-1, keepdim=True).to(x))
+        return torch.cat([*parts, condition], dim=-1)
+
+    @staticmethod
+    def _log(x: Tensor, name: str) -> Tensor:
+        if not bool((x > 0).all()):
+            raise ValueError(
+                f"{name}: log_x = True, but an observation has the value {float(x.min()):g}; only positive "
+                "observations have a logarithm."
+            )
+        return x.log()
+
+    def datasets(self, x: Any, name: str = "x_obs") -> Observed:
+        """The rows of one dataset or of several, each value checked; datasets of one n stand together."""
+        if self.condition and isinstance(x, tuple) and len(x) == 2:
+            flat = torch.cat([self._flat(x[0], name), as_tensor(x[1], f"{name}[1]").double()], dim=-1)
+            return self.datasets(flat, name)
+        depth, axes = _depth(x), len(self.shape)
+        several = depth == axes + 2 and isinstance(x, (list, tuple))
+        if several and len({_length(dataset) for dataset in x}) > 1:
+            groups = [self.datasets(dataset, f"{name}[{i}]").groups[0] for i, dataset in enumerate(x)]
+            return Observed(groups, _as_list)
+        rows = self.rows(self._flat(x, name), name)
+        return Observed([rows if rows.ndim == 3 else rows[None]], _stack if rows.ndim == 3 else _first)
+
+    def one_dataset(self, x: Any, n: int) -> Observations:
+        """The rows of a single dataset [1, n, k] of n observations."""
+        groups = self.datasets(x).groups
+        if len(groups) > 1 or groups[0].shape[:2] != (1, n):
+            raise ValueError(
+                f"x_obs has shape {tuple(groups[0].shape)}; the local test looks at one dataset of n = {n} "
+                f"observations, [{n}, {self.columns}]."
+            )
+        return groups[0]
+
+    def _flat(self, x: Any, name: str) -> Float[Tensor, "*b c"]:
+        """[n, D] or [B, n, D], of the right shape and not empty."""
+        if isinstance(x, (list, tuple)):
+            x = self._padded(x, name)
+        x = as_tensor(x, name).double()
+        axes = len(self.shape)
+        if axes > 1 and x.shape[-1:] != (self.columns,):
+            if x.ndim not in (axes + 1, axes + 2) or tuple(x.shape[-axes:]) != self.shape:
+                shape = ", ".join(map(str, self.shape))
+                hint = f"; one observation is {name}[None]" if tuple(x.shape) == self.shape else ""
+                raise ValueError(
+                    f"{name} has shape {tuple(x.shape)}: the network was trained on observations of shape ({shape}); "
+                    f"give n of one dataset, [n, {shape}], or of B datasets, [B, n, {shape}]{hint}."
+                )
+            x = x.flatten(-axes)
+            inputs.not_empty(x, name)
+            return x
+        return inputs.shaped(x, self.columns, name)
+
+    def _padded(self, x: Any, name: str) -> Any:
+        """Observations of different lengths, as long as the longest simulated one."""
+        if _depth(x) == len(self.shape) + 2:
+            parts = [self._padded(part, f"{name}[{i}]") for i, part in enumerate(x)]
+            return torch.stack(parts) if any(isinstance(part, Tensor) for part in parts) else x
+        if (len({_length(row) for row in x}) < 2 and _length(x[0]) == self.shape[0]) or _depth(x) < 2:
+            return x
+        if not self.flags:
+            return x
+        rows = stacked([as_tensor(row, name).numpy() for row in x], name).x
+        if rows.shape[1] > self.shape[0] or rows.shape[2:] != self.shape[1:]:
+            raise ValueError(
+                f"{name}: an observation has shape {tuple(rows.shape[1:])}; the longest simulated one has "
+                f"{self.shape}, and the network knows none that are longer."
+            )
+        longer = torch.full((len(rows), *self.shape), torch.nan)
+        longer[:, : rows.shape[1]] = rows
+        return longer
+
+    def to_json(self) -> dict[str, Any]:
+        names = ("shape", "condition", "failures", "flags", "log_x")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], fill: Tensor | None) -> Layout:
+        known = {**values, "shape": tuple(values["shape"]), "flags": tuple(values["flags"])}
+        return cls(**known, fill=fill)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """Rows of datasets, those of one n together, and how their draws are handed back."""
+
+    groups: list[Observations]
+    hand_back: Callable[[list[States]], Any]
+
+
+def _stack(draws: list[States]) -> Tensor:
+    return draws[0]
+
+
+def _first(draws: list[States]) -> Tensor:
+    return draws[0][0]
+
+
+def _as_list(draws: list[States]) -> list[Tensor]:
+    return [theta[0] for theta in draws]
+
+
+def _steps(missing: Bool[Tensor, "N D"], shape: tuple[int, ...]) -> tuple[int, ...]:
+    steps = missing.unflatten(1, (shape[0], -1))
+    per_step = steps.shape[2]
+    if bool((steps.any(2) == steps.all(2)).all()):
+        return tuple(i // per_step for i in range(missing.shape[1]))
+    return tuple(range(missing.shape[1]))
+
+
+def _shared(missing: Bool[Tensor, "N D"]) -> tuple[int, ...]:
+    """Equal columns share a flag, numbered in the order in which they come."""
+    flags: dict[bytes, int] = {}
+    found = []
+    for column in missing.mT.contiguous().numpy():
+        found.append(flags.setdefault(column.tobytes(), len(flags)) if column.any() else -1)
+    return tuple(found)
+
+
+def _depth(x: Any) -> int:
+    """The number of axes of arrays, lists of arrays and nested lists."""
+    if isinstance(x, (list, tuple)):
+        return 1 + max((_depth(part) for part in x[:1]), default=0)
+    return int(getattr(x, "ndim", 0))
+
+
+def _length(x: Any) -> int:
+    return len(x) if _depth(x) else 0

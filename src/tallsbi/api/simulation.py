@@ -1,0 +1,168 @@
+"""Calling a simulator: in batches or one parameter vector at a time, in chunks, in several processes.
+
+A chunk is simulated with random streams of its own, named by the seed and the place of the chunk: the result is the
+same for any number of processes and after an interruption. A simulation that raises an exception is a row of NaN here;
+`tallsbi.api.pairs` says what becomes of such rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.api.chunks import (
+    Chunk,
+    Manner,
+    SimulationError,
+    Simulator,
+    Stack,
+    Store,
+    WrongResult,
+    parallel,
+    rows_of,
+    serial,
+    stacked,
+    words_of,
+)
+from tallsbi.api.drawing import bar
+from tallsbi.api.streams import seeded
+from tallsbi.random import integer_seed
+
+_BATCH, _SINGLE = 10_000, 100  # rows of a chunk, for simulators that take many parameters at once or one
+_ATTEMPTS, _ROWS = 5, 8  # parameters tried to see how a simulator wants them, and rows of each
+
+
+class OneAtATime(UserWarning):
+    """A simulator that was not said to take one parameter vector at a time, but does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calling:
+    """How a simulator is called; `stop` at the first exception or go on; `folder` keeps finished chunks."""
+
+    batched: bool | None = None
+    chunk_size: int | None = None
+    workers: int = 1
+    stop: bool = True
+    folder: Path | None = None
+    progress: bool | None = None
+
+
+def simulate(
+    simulator: Simulator,
+    theta: Float[Tensor, "N m"],
+    seed: int,
+    condition: Float[Tensor, "N c"] | None = None,
+    how: Calling | None = None,
+) -> Stack:
+    """One observation per row in float32, NaN where the simulator failed."""
+    how = Calling() if how is None else how
+    arguments = (theta,) if condition is None else (theta, condition)
+    manner = _manner(simulator, arguments, how, seed)
+    size = how.chunk_size or (_BATCH if manner.batched else _SINGLE)
+    starts = range(0, len(theta), size)
+    jobs = {
+        start: (
+            tuple(a[start : start + size] for a in arguments),
+            integer_seed(seed, "chunk", start) if start else seed,
+        )
+        for start in starts
+    }
+    store = Store(how.folder, manner, arguments, seed, size)
+    rows: dict[int, Chunk] = {start: chunk for start in starts if (chunk := store.read(start)) is not None}
+    waiting = {start: job for start, job in jobs.items() if start not in rows}
+    finished = serial(manner, waiting) if how.workers == 1 else parallel(manner, waiting, how.workers)
+    show = bar("simulating", how.progress, total=len(waiting))
+    for start, chunk in show(finished):
+        rows[start] = chunk
+        if how.stop and chunk.errors:
+            raise _failure(manner, start, chunk, rows, theta, how) from chunk.cause
+        store.write(start, chunk)
+    chunks = [rows[start] for start in starts]
+    errors = {start + row: text for start in starts for row, text in rows[start].errors.items()}
+    if len(errors) == len(theta):
+        raise SimulationError(
+            f"the simulator failed for all {len(theta)} parameters; the first are theta = {theta[0].tolist()}: "
+            f"{errors[0]}",
+            theta[0],
+        )
+    return stacked([row for chunk in chunks for row in chunk.rows])
+
+
+def _manner(simulator: Simulator, arguments: tuple[Tensor, ...], how: Calling, seed: int) -> Manner:
+    """Tried with a few parameters where it is not said: rows of equal parameters, more of them than coordinates."""
+    rows = max(arguments[0].shape[1] + 1, _ROWS)
+    for k in range(min(_ATTEMPTS, len(arguments[0]))):
+        single = tuple(a[k] for a in arguments)
+        repeated = tuple(a.expand(rows, -1) for a in single)
+        for numpy in (False, True):
+            manner = Manner(simulator, True, numpy, how.stop)
+            words = ""
+            if how.batched is not False:
+                words = _misfit(manner, repeated, rows, seed)
+                if not words or (how.batched and "WrongResult" in words):
+                    return manner
+            if how.batched is True:
+                continue
+            manner = Manner(simulator, False, numpy, how.stop)
+            if _misfit(manner, single, 1, seed):
+                continue
+            if how.batched is None:
+                warnings.warn(
+                    f"the simulator takes one parameter vector at a time (called with {rows} rows: {words}): it is "
+                    "called row by row. Say batched=False to confirm, or write it for rows, which is much faster.",
+                    OneAtATime,
+                    stacklevel=5,
+                )
+            return manner
+    # Nothing worked: the real call says why.
+    return Manner(simulator, how.batched is not False, False, how.stop)
+
+
+def _misfit(manner: Manner, arguments: tuple[Tensor, ...], rows: int, seed: int) -> str:
+    """Why the simulator cannot be called in this manner; empty where it can."""
+    values = []
+    for turn in range(_ATTEMPTS if manner.batched else 1):
+        try:
+            with seeded(manner.simulator, seed + turn):
+                results = rows_of(manner.call(arguments), rows, manner.batched)
+        except WrongResult as error:
+            return f"WrongResult: {str(error).partition(';')[0]}"
+        except Exception as error:
+            return words_of(error)
+        if len({result.shape for result in results}) > 1 or len({result.tobytes() for result in results}) > 1:
+            return ""
+        values.append(results[0].tobytes())
+    # Equal rows in every call: without noise, or with one noise for all of them.
+    return "" if len(set(values)) < 2 else "all rows of equal parameters get the same noise"
+
+
+def _failure(
+    manner: Manner, start: int, chunk: Chunk, rows: dict[int, Chunk], theta: Tensor, how: Calling
+) -> SimulationError:
+    row, words = min(chunk.errors.items())
+    kept = [
+        (theta[s + i], observation)
+        for s in sorted(rows)
+        for i, observation in enumerate(rows[s].rows)
+        if observation is not None
+    ]
+    pairs = None
+    if kept:
+        pairs = torch.stack([parameters for parameters, _ in kept]), stacked([x for _, x in kept]).x
+    which = f"row {start + row}, theta = {theta[start + row].tolist()}"
+    if manner.batched and len(chunk.rows) > 1:
+        which = f"one of {len(chunk.rows)} rows, the first is {which}"
+    where = f" and in {how.folder}, from where the same call goes on" if how.folder is not None else ""
+    return SimulationError(
+        f"the simulator failed for {which}: {words}. What was simulated before, {len(kept)} pairs (theta, x), is kept "
+        f"as `simulations` of this error{where}. Mend the simulator, or go on past failures with on_failure='drop' or "
+        "'flag'.",
+        theta[start + row],
+        pairs,
+    )
