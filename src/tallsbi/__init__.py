@@ -16,17 +16,21 @@ if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
     from tallsbi.priors.gaussian import Gaussian
     from tallsbi.priors.lognormal import LogNormal
+    from tallsbi.priors.marginals import Marginals
+    from tallsbi.priors.truncation import Truncated
     from tallsbi.priors.uniform import Uniform
 
 __version__ = "0.1.0"
-__all__ = ["Diagnosis", "Gaussian", "LogNormal", "TallPosterior", "Uniform"]
+__all__ = ["Diagnosis", "Gaussian", "LogNormal", "Marginals", "TallPosterior", "Truncated", "Uniform"]
 
 # Modules by strings: code fingerprints follow import statements only.
 _MODULES = {
     "Diagnosis": "tallsbi.api.diagnosis",
     "Gaussian": "tallsbi.priors.gaussian",
     "LogNormal": "tallsbi.priors.lognormal",
+    "Marginals": "tallsbi.priors.marginals",
     "TallPosterior": "tallsbi.api.posterior",
+    "Truncated": "tallsbi.priors.truncation",
     "Uniform": "tallsbi.priors.uniform",
 }
 

@@ -88,12 +88,6 @@ def test_the_form_on_disk_gives_the_same_prior(kind):
     assert torch.equal(again.log_prob(theta), SAME_MOMENTS[kind].log_prob(theta))
 
 
-def test_a_coordinate_without_a_form_on_disk_is_named():
-    prior = Marginals([td.Normal(0.0, 1.0), td.Weibull(1.0, 2.0)])
-    with pytest.raises(UnsupportedPrior, match=r"Weibull has no form on disk; use one of Cauchy"):
-        prior.to_json()
-
-
 class _Unfinished(Prior):
     """A prior that does not say how it is spread."""
 

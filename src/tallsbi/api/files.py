@@ -14,7 +14,7 @@ import tallsbi
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.layout import Layout
 from tallsbi.api.training_range import TrainingRange
-from tallsbi.priors.description import from_json
+from tallsbi.priors.description import from_json, to_json
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import read_tensors, write_tensors
@@ -38,7 +38,7 @@ def save(
     header = {
         "format": _FORMAT,
         "version": tallsbi.__version__,
-        "prior": posterior.prior.to_json(),
+        "prior": to_json(posterior.prior),
         "bounds_factor": posterior.bounds_factor,
         "dtype": str(posterior.dtype).removeprefix("torch."),
         "farthest": None if known is None else known.farthest,

@@ -1,10 +1,12 @@
 """Priors of other packages as priors of tallsbi.
 
-Supported: tallsbi's own; `MultivariateNormal`, `Normal`, `LogNormal` and `Uniform` of torch, alone or inside
-`Independent`; `BoxUniform` of sbi; and independent coordinates of any kinds in `COORDINATES`, alone, inside
-`Independent`, or mixed in a list or in sbi's `MultipleIndependent`.
+Supported: tallsbi's own; of torch `MultivariateNormal`, any distribution of one number with a `cdf` (and Beta,
+StudentT and FisherSnedecor), a batch [m] of it, alone or inside `Independent`, and any of these pushed through
+transforms (`TransformedDistribution`); of sbi `BoxUniform` and `MultipleIndependent`; scipy's frozen distributions; any
+object with `cdf` and `icdf` (or `ppf`); lists of all these, side by side, and dictionaries, which name the coordinates.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,14 +16,17 @@ from torch import distributions as td
 from tallsbi.priors.base import Prior, UnsupportedPrior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
-from tallsbi.priors.marginals import COORDINATES, Marginals
+from tallsbi.priors.marginals import COORDINATES, Closed, Marginals
+from tallsbi.priors.pushed import Blocks, Transformed
+from tallsbi.priors.quantiles import Quantiles
+from tallsbi.priors.truncation import Truncated
 from tallsbi.priors.uniform import Uniform
 
 _SUPPORTED = (
-    "supported are tallsbi.priors (Gaussian, LogNormal, Uniform), torch's MultivariateNormal, independent "
-    f"coordinates of torch's {', '.join(COORDINATES)}, also inside Independent and as a list, and sbi's BoxUniform "
-    "and MultipleIndependent of these. Infer a transform of the parameter that has such a prior, or approximate it "
-    "by one"
+    "supported are torch's MultivariateNormal, distributions of one number with a distribution function (of torch, "
+    "of scipy.stats, or any object with `cdf` and `icdf`), batches [m] of these, transforms of these, sbi's BoxUniform "
+    "and MultipleIndependent, tallsbi's Gaussian, LogNormal, Uniform, Marginals and Truncated, and lists and "
+    "dictionaries of all these. Infer a transform of the parameter that has such a prior, or approximate it by one"
 )
 
 
@@ -33,6 +38,30 @@ def as_prior(prior: Any) -> Prior:
                 f"prior: this {type(prior).__name__} is one prior per dataset; give a single one."
             )
         return prior
+    if isinstance(prior, Mapping) and prior:
+        parts = [as_prior(part) for part in prior.values()]
+        return _joined(parts).named(
+            [name for key, part in zip(prior, parts, strict=True) for name in _names(str(key), part.dim)]
+        )
+    several = (
+        prior if isinstance(prior, (list, tuple)) else getattr(prior, "dists", None)
+    )  # as sbi calls them
+    if several:
+        return _joined([as_prior(part) for part in several])
+    if isinstance(prior, td.Independent):
+        return as_prior(prior.base_dist)
+    gaussian = _gaussian(prior)
+    if gaussian is not None:
+        return gaussian
+    if type(prior) is td.TransformedDistribution:
+        base = as_prior(prior.base_dist)
+        base = Marginals(_marginals(base) or []) if isinstance(base, Uniform) else base
+        return Transformed(base, td.ComposeTransform(prior.transforms))
+    return _of_coordinates(_coordinates(prior))
+
+
+def _gaussian(prior: Any) -> Gaussian | None:
+    """Correlated Gaussians of torch and scipy."""
     if isinstance(prior, (td.MultivariateNormal, td.LowRankMultivariateNormal)):
         if prior.batch_shape:
             raise UnsupportedPrior(
@@ -40,38 +69,97 @@ def as_prior(prior: Any) -> Prior:
                 "with a mean [m] and a covariance [m, m]."
             )
         return Gaussian(prior.loc.detach().clone(), prior.covariance_matrix.detach().clone())
-    coordinates = _coordinates(prior)
-    kinds = {type(coordinate) for coordinate in coordinates}
-    if kinds == {td.Normal}:
-        return Gaussian(_stacked(coordinates, "loc"), torch.diag(_stacked(coordinates, "scale").square()))
-    if kinds == {td.LogNormal}:
-        return LogNormal(_stacked(coordinates, "loc"), _stacked(coordinates, "scale"))
-    if kinds == {td.Uniform}:
-        return Uniform(_stacked(coordinates, "low"), _stacked(coordinates, "high"))
-    return Marginals(coordinates)
+    if type(prior).__name__ == "multivariate_normal_frozen":
+        return Gaussian(torch.tensor(prior.mean).double(), torch.tensor(prior.cov).double())
+    return None
 
 
-def _coordinates(prior: Any) -> list[td.Distribution]:
-    """Scalar distributions, one per coordinate."""
-    if isinstance(prior, td.Independent):
-        return _coordinates(prior.base_dist)
-    parts = prior if isinstance(prior, (list, tuple)) else getattr(prior, "dists", None)  # as sbi calls them
-    if parts:
-        return [coordinate for part in parts for coordinate in _coordinates(part)]
-    name = type(prior).__name__
-    if not isinstance(prior, td.Distribution) or type(prior) is not getattr(td, name, None):
-        what = f"{type(prior).__module__}.{name}"
-    elif name not in COORDINATES:
-        what = f"torch.distributions.{name}"
-    elif len(prior.batch_shape) > 1:
+Coordinate = Closed | Quantiles
+
+
+def _coordinates(prior: Any) -> Sequence[Coordinate]:
+    """One per number."""
+    name, torch_kind = type(prior).__name__, type(prior).__module__.startswith("torch.distributions.")
+    if len(getattr(prior, "batch_shape", ())) > 1:
         raise UnsupportedPrior(
             f"prior: {name} has batch shape {tuple(prior.batch_shape)}; a prior is over one vector, shape [m]."
         )
-    else:
+    family = getattr(getattr(prior, "dist", None), "name", None)  # of scipy's frozen distributions
+    if family in ("norm", "uniform", "lognorm"):
+        closed = _closed_of_scipy(prior, family)
+        if closed is not None:
+            return closed
+    if torch_kind and name in COORDINATES:
         values = [torch.atleast_1d(getattr(prior, key)).detach() for key in COORDINATES[name]]
-        return [type(prior)(*row) for row in zip(*values, strict=True)]
-    raise UnsupportedPrior(f"prior: {what} is not supported; {_SUPPORTED}.")
+        return [Closed(type(prior)(*row)) for row in zip(*values, strict=True)]
+    usable = isinstance(prior, (td.Distribution, Truncated)) or callable(getattr(prior, "cdf", None))
+    if not usable and not callable(getattr(prior, "ppf", getattr(prior, "icdf", None))):
+        raise UnsupportedPrior(f"prior: {type(prior).__module__}.{name} is not supported; {_SUPPORTED}.")
+    if getattr(prior, "event_shape", ()):
+        raise UnsupportedPrior(f"prior: torch.distributions.{name} is not supported; {_SUPPORTED}.")
+    return Marginals([prior]).coordinates
 
 
-def _stacked(coordinates: list[td.Distribution], parameter: str) -> Tensor:
-    return torch.stack([getattr(coordinate, parameter) for coordinate in coordinates])
+def _closed_of_scipy(prior: Any, family: str) -> Sequence[Coordinate] | None:
+    """Kinds that have a diffused score of their own as such, and not as tables of quantiles."""
+    shapes, loc, scale = prior.dist._parse_args(*prior.args, **prior.kwds)
+    rows = torch.stack(
+        torch.broadcast_tensors(
+            *(torch.atleast_1d(torch.as_tensor(v).double()) for v in (*shapes, loc, scale))
+        )
+    ).unbind(1)
+    if family == "norm":
+        return [Closed(td.Normal(loc, scale)) for loc, scale in rows]
+    if family == "uniform":
+        return [Closed(td.Uniform(loc, loc + scale)) for loc, scale in rows]
+    if any(bool(row[1] != 0) for row in rows):
+        return None  # a log-normal that begins elsewhere than at 0
+    return [Closed(td.LogNormal(scale.log(), shape)) for shape, _, scale in rows]
+
+
+def _of_coordinates(coordinates: Sequence[Coordinate]) -> Prior:
+    """Kinds with a diffused score of their own where all coordinates are of one, else through quantiles."""
+    plain = [c.distribution for c in coordinates if isinstance(c, Closed)]
+    kinds = {type(distribution) for distribution in plain} if len(plain) == len(coordinates) else set()
+    if kinds == {td.Normal}:
+        return Gaussian(_stacked(plain, "loc"), torch.diag(_stacked(plain, "scale").square()))
+    if kinds == {td.LogNormal}:
+        return LogNormal(_stacked(plain, "loc"), _stacked(plain, "scale"))
+    if kinds == {td.Uniform}:
+        return Uniform(_stacked(plain, "low"), _stacked(plain, "high"))
+    return Marginals(coordinates)
+
+
+def _joined(parts: Sequence[Prior]) -> Prior:
+    """Independent priors side by side."""
+    coordinates = [_marginals(part) for part in parts]
+    if all(one is not None for one in coordinates):
+        return _of_coordinates([c for part in coordinates for c in part or []])
+    return Blocks(
+        [Marginals(c) if c and isinstance(p, Uniform) else p for p, c in zip(parts, coordinates, strict=True)]
+    )
+
+
+def _marginals(prior: Prior) -> Sequence[Coordinate] | None:
+    """The coordinates of a prior in which they are independent, None where they are not."""
+    if isinstance(prior, Marginals):
+        return prior.coordinates if prior.correlation is None else None
+    if isinstance(prior, Uniform):
+        return [Closed(td.Uniform(*row)) for row in zip(prior.low, prior.high, strict=True)]
+    if isinstance(prior, LogNormal):
+        return [Closed(td.LogNormal(*row)) for row in zip(prior.loc, prior.scale, strict=True)]
+    if isinstance(prior, Gaussian):
+        deviations = prior.cov[0].diagonal().sqrt()
+        if bool((prior.cov[0] == torch.diag(deviations.square())).all()) or prior.dim == 1:
+            return [Closed(td.Normal(*row)) for row in zip(prior.mean[0], deviations, strict=True)]
+    return None
+
+
+def _names(key: str, dim: int) -> list[str]:
+    return [key] if dim == 1 else [f"{key}[{i}]" for i in range(dim)]
+
+
+def _stacked(coordinates: Sequence[td.Distribution], parameter: str) -> Tensor:
+    values = [getattr(coordinate, parameter) for coordinate in coordinates]
+    dtype = torch.float64 if any(value.dtype == torch.float64 for value in values) else values[0].dtype
+    return torch.stack([value.to(dtype) for value in values])

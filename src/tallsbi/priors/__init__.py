@@ -1,1 +1,1 @@
-"""Priors in the space the diffusion runs in: `gaussian`, `lognormal`, `uniform`, and `marginals` for other kinds."""
+"""Priors in the space of the diffusion: `gaussian`, `lognormal`, `uniform`, and `marginals` and `pushed` for others."""

@@ -9,7 +9,9 @@ network trained on standardised parameters sees.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -92,6 +94,21 @@ class Prior(DiffusedPrior):
 
     transformed: bool = False
     """True where the latent space is not the parameter's own."""
+
+    names: tuple[str, ...] | None = None
+    """What the coordinates are called, if the user said so."""
+
+    def named(self, names: Sequence[str]) -> Prior:
+        """The same prior with names for its coordinates."""
+        if (
+            len(names) != self.dim
+            or len(set(names)) != len(names)
+            or not all(isinstance(n, str) for n in names)
+        ):
+            raise ValueError(f"names = {list(names)}: give {self.dim} different names, one per coordinate.")
+        again = copy.copy(self)
+        again.names = tuple(names)
+        return again
 
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:

@@ -1,9 +1,10 @@
-"""A prior of independent coordinates, each with a distribution function of its own, made Gaussian.
+"""A prior of coordinates with distributions of their own, made Gaussian.
 
 The diffusion runs on z_i = Phi^-1(F_i(theta_i)), F_i the distribution function of coordinate i and Phi the
-standard normal one. There the prior is N(0, I) exactly, with all that is known in closed form for it, and every
-draw comes back inside the support. It serves priors that mix kinds, such as a uniform beside a log-normal
-coordinate, and kinds that have no diffused score of their own, such as the exponential one.
+standard normal one. There the prior is N(0, I) exactly, or N(0, R) where the coordinates are correlated (a Gaussian
+copula), with all that is known in closed form for it, and every draw comes back inside the support. It serves priors
+that mix kinds, such as a uniform beside a log-normal coordinate, and kinds that have no diffused score of their own,
+such as the exponential one.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.distributions import Distribution
 
-from tallsbi.priors.base import UnsupportedPrior, described
+from tallsbi.priors.base import described
 from tallsbi.priors.gaussian import Gaussian, LatentGaussian
+from tallsbi.priors.quantile_sources import tabulated
+from tallsbi.priors.quantiles import Quantiles
+from tallsbi.priors.truncation import Truncated
 from tallsbi.schedule import Schedule
 from tallsbi.shapes import Precisions, States
 
@@ -32,31 +36,71 @@ COORDINATES: Mapping[str, tuple[str, ...]] = {
     "Normal": ("loc", "scale"),
     "Uniform": ("low", "high"),
 }
-"""Kinds of a coordinate, with their parameters: those with a distribution function and its inverse."""
+"""Kinds of torch whose distribution function and its inverse are formulas; all others become `Quantiles`."""
 
 _EDGE = 1e-14  # a probability this close to 0 or 1 has no finite normal quantile worth computing with
 
 
-class Marginals(LatentGaussian):
-    """Independent coordinates with distributions that have `cdf` and `icdf`, each of batch shape []."""
+class Closed:
+    """A coordinate of a kind in `COORDINATES`, of batch shape []."""
 
-    def __init__(self, coordinates: Sequence[Distribution]) -> None:
-        self.coordinates = tuple(coordinates)
+    def __init__(self, distribution: Distribution) -> None:
+        self.distribution = distribution
+
+    def to_latent(self, theta: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return torch.special.ndtri(self.distribution.cdf(theta.double()).clamp(_EDGE, 1 - _EDGE))
+
+    def to_parameter(self, latent: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return self.distribution.icdf(torch.special.ndtr(latent.double()).clamp(_EDGE, 1 - _EDGE))
+
+    def log_prob(self, theta: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        inside = self.distribution.support.check(theta)  # type: ignore[union-attr]
+        median = self.distribution.icdf(torch.tensor(0.5, dtype=torch.float64)).to(theta)
+        # One rounding inwards: some densities are zero on an edge that rounding can reach.
+        density = self.distribution.log_prob(torch.where(inside, torch.nextafter(theta, median), median))
+        return torch.where(inside, density, -torch.inf)
+
+    def to_json(self) -> dict[str, Any]:
+        name = type(self.distribution).__name__
+        return described(name, **{key: getattr(self.distribution, key) for key in COORDINATES[name]})
+
+
+class Marginals(LatentGaussian):
+    """Coordinates with distributions of their own, independent unless a correlation matrix is given.
+
+    `coordinates`: distributions of torch of batch shape [], or anything `tabulated` takes, one number each.
+    `correlation` [m, m] is that of the coordinates after each was made standard normal.
+    """
+
+    def __init__(
+        self, coordinates: Sequence[Any], correlation: Float[Tensor, "m m"] | Sequence | None = None
+    ) -> None:
+        self.coordinates = tuple(one for given in coordinates for one in _coordinates(given))
         self.dim = len(self.coordinates)
+        self.correlation = None
         self.latent = Gaussian.standard(self.dim, torch.float64)
+        if correlation is not None:
+            self.correlation = torch.as_tensor(correlation).double()
+            if self.correlation.shape != (self.dim, self.dim) or bool(
+                (self.correlation.diagonal() != 1).any()
+            ):
+                raise ValueError(
+                    f"Marginals(correlation={correlation}): give a matrix [{self.dim}, {self.dim}] with ones on its "
+                    "diagonal."
+                )
+            self.latent = Gaussian(torch.zeros(self.dim, dtype=torch.float64), self.correlation)
 
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
         return super().sample(count, generator).float()
 
     def log_prob(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch"]:
-        columns = []
-        for column, coordinate in zip(theta.unbind(-1), self.coordinates, strict=True):
-            inside = coordinate.support.check(column)  # type: ignore[union-attr]
-            median = coordinate.icdf(torch.tensor(0.5, dtype=torch.float64)).to(column)
-            # One rounding inwards: some densities are zero on an edge that rounding can reach.
-            density = coordinate.log_prob(torch.where(inside, torch.nextafter(column, median), median))
-            columns.append(torch.where(inside, density, -torch.inf))
-        return torch.stack(columns, -1).sum(-1)
+        columns = [c.log_prob(column) for column, c in zip(theta.unbind(-1), self.coordinates, strict=True)]
+        density = torch.stack(columns, -1).sum(-1)
+        if self.correlation is None:
+            return density
+        z = self.to_latent(theta.double())
+        copula = self.latent.log_prob(z) - Gaussian.standard(self.dim, torch.float64).log_prob(z)
+        return torch.where(density.isfinite(), density + copula, density)
 
     def score_and_excess(self, theta: States, t: float, schedule: Schedule) -> tuple[States, Precisions]:
         return self.latent.to(dtype=theta.dtype, device=theta.device).score_and_excess(theta, t, schedule)
@@ -65,27 +109,22 @@ class Marginals(LatentGaussian):
         return self  # quantiles are computed in float64 on the CPU whatever the sampler works in
 
     def to_latent(self, theta: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
-        columns = [
-            torch.special.ndtri(coordinate.cdf(column).clamp(_EDGE, 1 - _EDGE))
-            for column, coordinate in zip(theta.double().unbind(-1), self.coordinates, strict=True)
-        ]
+        columns = [c.to_latent(column) for column, c in zip(theta.unbind(-1), self.coordinates, strict=True)]
         return torch.stack(columns, -1).to(theta.dtype)
 
     def to_parameter(self, latent: Float[Tensor, "*batch m"]) -> Float[Tensor, "*batch m"]:
-        columns = [
-            coordinate.icdf(torch.special.ndtr(column).clamp(_EDGE, 1 - _EDGE))
-            for column, coordinate in zip(latent.double().unbind(-1), self.coordinates, strict=True)
-        ]
+        columns = [c.to_parameter(z) for z, c in zip(latent.unbind(-1), self.coordinates, strict=True)]
         return torch.stack(columns, -1).to(latent.dtype)
 
     def to_json(self) -> dict[str, Any]:
-        return {"kind": "Marginals", "coordinates": [_coordinate_json(c) for c in self.coordinates]}
+        correlation = {} if self.correlation is None else {"correlation": self.correlation.tolist()}
+        return {"kind": "Marginals", "coordinates": [c.to_json() for c in self.coordinates], **correlation}
 
 
-def _coordinate_json(coordinate: Distribution) -> dict[str, Any]:
-    name = type(coordinate).__name__
-    if name not in COORDINATES:
-        raise UnsupportedPrior(
-            f"prior: a coordinate of the kind {name} has no form on disk; use one of {', '.join(COORDINATES)}."
-        )
-    return described(name, **{key: getattr(coordinate, key) for key in COORDINATES[name]})
+def _coordinates(given: Any) -> Sequence[Closed | Quantiles]:
+    if isinstance(given, (Closed, Quantiles)):
+        return [given]
+    if isinstance(given, Truncated):
+        return given.tables
+    closed = type(given).__name__ in COORDINATES and type(given).__module__.startswith("torch.distributions.")
+    return [Closed(given)] if closed and not given.batch_shape else tabulated(given)
