@@ -19,12 +19,27 @@ if TYPE_CHECKING:
     from tallsbi.priors.marginals import Marginals
     from tallsbi.priors.truncation import Truncated
     from tallsbi.priors.uniform import Uniform
+    from tallsbi.scores.embeddings import CNN, GRU, MLP
 
 __version__ = "0.1.0"
-__all__ = ["Diagnosis", "Gaussian", "LogNormal", "Marginals", "TallPosterior", "Truncated", "Uniform"]
+__all__ = [
+    "CNN",
+    "GRU",
+    "MLP",
+    "Diagnosis",
+    "Gaussian",
+    "LogNormal",
+    "Marginals",
+    "TallPosterior",
+    "Truncated",
+    "Uniform",
+]
 
 # Modules by strings: code fingerprints follow import statements only.
 _MODULES = {
+    "CNN": "tallsbi.scores.embeddings",
+    "GRU": "tallsbi.scores.embeddings",
+    "MLP": "tallsbi.scores.embeddings",
     "Diagnosis": "tallsbi.api.diagnosis",
     "Gaussian": "tallsbi.priors.gaussian",
     "LogNormal": "tallsbi.priors.lognormal",

@@ -5,7 +5,9 @@ are not taken for one. No code is stored and none is run when a file is read.
 """
 
 import hashlib
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +17,7 @@ from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.layout import Layout
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.description import from_json, to_json
+from tallsbi.scores.embedded_network import build
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import read_tensors, write_tensors
@@ -56,7 +59,9 @@ def save(
     write_tensors(tensors, header, folder / POSTERIOR)
 
 
-def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None, Layout, Tensor | None]:
+def load(
+    folder: str | Path, embedding: Any = None
+) -> tuple[NetworkEngine, TrainingRange | None, Layout, Tensor | None]:
     folder = Path(folder)
     missing = [name for name in (POSTERIOR, NETWORK) if not (folder / name).is_file()]
     if missing:
@@ -71,7 +76,7 @@ def load(folder: str | Path) -> tuple[NetworkEngine, TrainingRange | None, Layou
         if header["network"] != _digest(folder / NETWORK):
             raise DataError(f"{folder / NETWORK} is damaged or belongs to another posterior")
         engine = NetworkEngine(
-            read_network(folder / NETWORK),
+            read_network(folder / NETWORK, build=partial(build, module=embedding)),
             from_json(header["prior"]),
             # Files of version 0.1.0 do not have these.
             bounds_factor=float(header.get("bounds_factor", 1.0)),

@@ -17,6 +17,8 @@ from tallsbi.api.simulation import Calling
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
 from tallsbi.schedule import NETWORK
+from tallsbi.scores.embeddings import described
+from tallsbi.training.embedded import train_embedded
 from tallsbi.training.loop import train
 from tallsbi.training.settings import TrainingSettings
 
@@ -42,6 +44,7 @@ def fit(
     layer_norm: bool = False,
     log_x: bool = False,
     seed: int = 0,
+    embedding: Any = None,
     batched: bool | None = None,
     on_failure: str = "raise",
     condition: Any = None,
@@ -65,6 +68,10 @@ def fit(
     independently of theta: an array [K, c] to draw from or a function of N to [N, c]. The simulator is then called with
     (theta, condition), and observations are given as [n, d + c] or as a tuple (x, condition).
 
+    `embedding`: what turns an observation of any shape, x [N, ...], into features, trained with the network: "mlp",
+    "cnn", "gru", `tallsbi.MLP`, `CNN` or `GRU` with their sizes, or any torch module. Observations of different lengths
+    are a list of arrays; an embedding then gets a mask as its second argument.
+
     With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
     the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
     positive and standardised in log space. `checkpoint_dir`: where an interrupted simulation or training is
@@ -84,6 +91,8 @@ def fit(
         hidden=inputs.widths(hidden),
         layer_norm=layer_norm,
     )
+    if embedding is not None:
+        described(embedding)
     folder = None if checkpoint_dir is None else Path(checkpoint_dir)
     how = Calling(
         batched=batched,
@@ -93,24 +102,34 @@ def fit(
         progress=progress,
     )
     pairs = training_pairs(
-        prior, source, simulations, seed, how=how, on_failure=on_failure, condition=condition, log_x=log_x
+        prior,
+        source,
+        simulations,
+        seed,
+        how=how,
+        on_failure=on_failure,
+        condition=condition,
+        by_step=embedding is not None,
+        log_x=log_x,
     )
     settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
-    trained = train(
-        prior.to_latent(pairs.theta),
-        pairs.rows,
-        settings,
-        NETWORK,
-        seed=integer_seed(seed, "api", "training"),
-        log_x=log_x and not pairs.layout.log_x,
-        weights=pairs.weights,
-        checkpoint_dir=folder,
-        progress=bar("training", progress),
-    )
+    latent, layout = prior.to_latent(pairs.theta), pairs.layout
+    training: dict[str, Any] = {
+        "seed": integer_seed(seed, "api", "training"),
+        "weights": pairs.weights,
+        "checkpoint_dir": folder,
+        "progress": bar("training", progress),
+    }
+    if embedding is None:
+        logarithms = log_x and not layout.log_x
+        trained = train(latent, pairs.rows, settings, NETWORK, log_x=logarithms, **training)
+    else:
+        sizes = layout.shape, layout.flags, layout.condition
+        trained = train_embedded(latent, pairs.rows, embedding, *sizes, settings, NETWORK, **training)
     if how.folder is not None:
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api"), prior)
-    layout, known = pairs.layout, TrainingRange.of(engine.scaled(pairs.rows.double()))
+    known = TrainingRange.of(engine.scaled(pairs.rows.double()))
     return cls(engine, layout.columns, known, trained.losses, layout, pairs.conditions[:_CONDITIONS])
 
 

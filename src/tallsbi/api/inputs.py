@@ -22,6 +22,16 @@ def as_tensor(values: Any, name: str) -> Tensor:
         raise ValueError(
             f"{name}: a masked array with missing values; leave out what is missing, or fill it in."
         )
+    if isinstance(values, (list, tuple)) and len(values) and hasattr(values[0], "shape"):
+        parts = [as_tensor(part, f"{name}[{i}]") for i, part in enumerate(values)]
+        shapes = {tuple(part.shape) for part in parts}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"{name}: arrays of different shapes, {' and '.join(map(str, sorted(shapes)[:2]))}; they must be equal."
+            )
+        return torch.stack([part.double() for part in parts])
+    if hasattr(values, "to_numpy") and hasattr(values, "columns"):
+        values = _frame(values, name)
     if isinstance(values, Tensor):
         values = values.detach().cpu()
         values = values.to_dense() if values.layout != torch.strided else values
@@ -40,6 +50,19 @@ def as_tensor(values: Any, name: str) -> Tensor:
                 "equal lengths."
             ) from error
     return values if values.is_floating_point() else values.double()
+
+
+def _frame(frame: Any, name: str) -> np.ndarray:
+    """A data frame, its columns as coordinates."""
+    columns = []
+    for column in frame.columns:
+        try:
+            columns.append(np.asarray(frame[column].to_numpy(), dtype=float))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{name}: column {column!r} of the data frame is not numeric ({error}); leave it out or code it."
+            ) from error
+    return np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
 
 
 def observations(x: Any, dim: int, name: str = "x_obs") -> Observations:

@@ -21,7 +21,7 @@ from torch import Tensor
 from tallsbi.api import inputs
 from tallsbi.api.chunks import stacked
 from tallsbi.api.inputs import as_tensor
-from tallsbi.shapes import Observations, States
+from tallsbi.shapes import Observations
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,7 @@ class Layout:
     def datasets(self, x: Any, name: str = "x_obs") -> Observed:
         """The rows of one dataset or of several, each value checked; datasets of one n stand together."""
         if self.condition and isinstance(x, tuple) and len(x) == 2:
-            flat = torch.cat([self._flat(x[0], name), as_tensor(x[1], f"{name}[1]").double()], dim=-1)
-            return self.datasets(flat, name)
+            return self.datasets(self._with_condition(*x, name), name)
         depth, axes = _depth(x), len(self.shape)
         several = depth == axes + 2 and isinstance(x, (list, tuple))
         if several and len({_length(dataset) for dataset in x}) > 1:
@@ -114,6 +113,16 @@ class Layout:
             return Observed(groups, _as_list)
         rows = self.rows(self._flat(x, name), name)
         return Observed([rows if rows.ndim == 3 else rows[None]], _stack if rows.ndim == 3 else _first)
+
+    def _with_condition(self, x: Any, condition: Any, name: str) -> Float[Tensor, "*b c"]:
+        flat = self._flat(x, name, self.numbers)
+        known = as_tensor(condition, f"the condition of {name}").double()
+        if tuple(known.shape) != (*flat.shape[:-1], self.condition):
+            raise ValueError(
+                f"the condition of {name} has shape {tuple(known.shape)}; for observations {tuple(flat.shape[:-1])} "
+                f"and a condition of {self.condition} numbers each, give {(*flat.shape[:-1], self.condition)}."
+            )
+        return torch.cat([flat, known], dim=-1)
 
     def one_dataset(self, x: Any, n: int) -> Observations:
         """The rows of a single dataset [1, n, k] of n observations."""
@@ -125,13 +134,13 @@ class Layout:
             )
         return groups[0]
 
-    def _flat(self, x: Any, name: str) -> Float[Tensor, "*b c"]:
+    def _flat(self, x: Any, name: str, columns: int | None = None) -> Float[Tensor, "*b c"]:
         """[n, D] or [B, n, D], of the right shape and not empty."""
         if isinstance(x, (list, tuple)):
             x = self._padded(x, name)
         x = as_tensor(x, name).double()
-        axes = len(self.shape)
-        if axes > 1 and x.shape[-1:] != (self.columns,):
+        axes, columns = len(self.shape), columns or self.columns
+        if axes > 1 and x.shape[-1:] != (columns,):
             if x.ndim not in (axes + 1, axes + 2) or tuple(x.shape[-axes:]) != self.shape:
                 shape = ", ".join(map(str, self.shape))
                 hint = f"; one observation is {name}[None]" if tuple(x.shape) == self.shape else ""
@@ -140,18 +149,23 @@ class Layout:
                     f"give n of one dataset, [n, {shape}], or of B datasets, [B, n, {shape}]{hint}."
                 )
             x = x.flatten(-axes)
+            if columns > self.numbers:
+                raise ValueError(
+                    f"{name} has no condition: give a tuple (x, condition), with {self.condition} known numbers for "
+                    "each observation."
+                )
             inputs.not_empty(x, name)
             return x
-        return inputs.shaped(x, self.columns, name)
+        return inputs.shaped(x, columns, name)
 
     def _padded(self, x: Any, name: str) -> Any:
         """Observations of different lengths, as long as the longest simulated one."""
         if _depth(x) == len(self.shape) + 2:
             parts = [self._padded(part, f"{name}[{i}]") for i, part in enumerate(x)]
             return torch.stack(parts) if any(isinstance(part, Tensor) for part in parts) else x
-        if (len({_length(row) for row in x}) < 2 and _length(x[0]) == self.shape[0]) or _depth(x) < 2:
+        if not isinstance(x, (list, tuple)) or _depth(x) < 2 or not self.flags:
             return x
-        if not self.flags:
+        if {_length(row) for row in x} == {self.shape[0]}:
             return x
         rows = stacked([as_tensor(row, name).numpy() for row in x], name).x
         if rows.shape[1] > self.shape[0] or rows.shape[2:] != self.shape[1:]:
@@ -177,19 +191,19 @@ class Layout:
 class Observed:
     """Rows of datasets, those of one n together, and how their draws are handed back."""
 
-    groups: list[Observations]
-    hand_back: Callable[[list[States]], Any]
+    groups: list[Tensor]  # each [B, n, k], with an n of its own
+    hand_back: Callable[[list[Tensor]], Any]
 
 
-def _stack(draws: list[States]) -> Tensor:
+def _stack(draws: list[Tensor]) -> Tensor:
     return draws[0]
 
 
-def _first(draws: list[States]) -> Tensor:
+def _first(draws: list[Tensor]) -> Tensor:
     return draws[0][0]
 
 
-def _as_list(draws: list[States]) -> list[Tensor]:
+def _as_list(draws: list[Tensor]) -> list[Tensor]:
     return [theta[0] for theta in draws]
 
 

@@ -217,7 +217,7 @@ def calibration_pairs(
 
 def _flat(
     source: Any, theta: Float[Tensor, "N m"], seed: int, known: Float[Tensor, "N c"] | None, layout: Layout
-) -> tuple[Float[Tensor, "N c"], Bool[Tensor, "N"]]:
+) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
     """Simulations as flat rows, each followed by its condition, and which of them failed."""
     x, _ = stack = simulate(source, theta, seed, known, Calling(stop=layout.failures == "raise"))
     failed = stack.failed

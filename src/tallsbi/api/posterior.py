@@ -187,7 +187,10 @@ class TallPosterior:
         files.save(folder, self.engine, self.training_range, self.layout, self.conditions)
 
     @classmethod
-    def load(cls, folder: str | Path) -> TallPosterior:
-        """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`."""
-        engine, known, layout, conditions = files.load(folder)
+    def load(cls, folder: str | Path, embedding: Any = None) -> TallPosterior:
+        """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`.
+
+        `embedding`: the torch module of `fit`, with any weights, where it was not a ready-made one: no code is stored.
+        """
+        engine, known, layout, conditions = files.load(folder, embedding)
         return cls(engine, layout.columns, known, None, layout, conditions)

@@ -13,6 +13,7 @@ from torch import Tensor
 from tallsbi.shapes import Observations
 
 FAR_FACTOR = 1.5  # times the distance of the farthest simulation
+_WIDEST, _DIRECTIONS = 300, 50  # columns up to which all directions are looked at; else the leading ones
 _ROUNDING = 1e-8  # a variance below this share of the largest one
 
 
@@ -39,7 +40,14 @@ class TrainingRange:
         constant = x.amin(0) == x.amax(0)
         mean, std = torch.where(constant, x[0], x.mean(0)), torch.where(constant, 0.0, x.std(0))
         standard = torch.where(constant, 0.0, (x - mean) / torch.where(constant, 1.0, std))
-        values, axes = torch.linalg.eigh(standard.mT @ standard / (len(x) - 1))
+        if x.shape[1] <= _WIDEST:
+            values, axes = torch.linalg.eigh(standard.mT @ standard / (len(x) - 1))
+        else:
+            # Images and long series: the leading directions only.
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)
+                _, singular, axes = torch.svd_lowrank(standard, q=min(_DIRECTIONS, len(x) - 1), niter=2)
+            values = singular.square() / (len(x) - 1)
         kept = values > _ROUNDING * values.max()
         whiten = (axes[:, kept] / values[kept].sqrt()).mT
         return cls(mean, std, whiten, float((standard @ whiten.mT).norm(dim=1).max()))
