@@ -12,6 +12,7 @@ THETA = {"C": 135, "mu": 220, "sigma": 2000, "g": 0}
 BOUNDS = {"C": (10, 250), "mu": (50, 500), "sigma": (100, 5000), "g": (-20, 20)}
 MAIN = ("slcp", "lotka_volterra", "sir")
 EXTRA = ("gaussian_linear", "gmm", "gmm_uniform", "bernoulli_glm", "bernoulli_glm_raw", "two_moons")
+HARDWARE = "one thread of a made-up processor"
 METHODS = ("GAUSS", "JAC", "LANGEVIN", "DET_GEF")
 RUNS = [name + suffix for name in (*METHODS, "TAMED") for suffix in ("", "-clip")]
 
@@ -68,12 +69,14 @@ def timing(dims=(2, 10, 32), steps=(50, 400, 1000), rounds=5, rng=None):
     rng = rng or np.random.default_rng(1)
     cost = {"GAUSS": 0.4, "JAC": 0.55, "LANGEVIN": 1.0, "DET_GEF": 0.22}
     rows = [
-        (problem, m, 32, T, method, 1000, r, T * cost[method] * np.exp(0.05 * rng.normal()))
+        (problem, m, 32, T, method, 1000, HARDWARE, r, T * cost[method] * np.exp(0.05 * rng.normal()))
         for problem, m, T, method, r in product(
             ("gaussian-wide", "mixture"), dims, steps, METHODS, range(1, rounds + 1)
         )
     ]
-    return pd.DataFrame(rows, columns=["problem", "m", "n", "steps", "method", "samples", "round", "seconds"])
+    return pd.DataFrame(
+        rows, columns=["problem", "m", "n", "steps", "method", "samples", "hardware", "round", "seconds"]
+    )
 
 
 def pedagogical(n_obs=(1, 4, 16, 64), samples=1000, wider=1.02):
@@ -175,16 +178,22 @@ def theory():
     rows = [
         *(("score_error", "anisotropic", method, 2, 2, 0, 0, 1e-9) for method in ("GAUSS", "JAC")),
         *(
-            ("law_error", "isotropic", "DET_GEF", m, 10, 1000, i, 0.3 + 0.1 * i)
-            for m in (1, 3)
-            for i in range(3)
+            ("law_error", case, method, m, n, 1000, i, size * (1 + 0.1 * i))
+            for n in (1, 10)
+            for case, m in (("isotropic", 1), ("isotropic", 3), ("anisotropic", 3))
+            for method, size in {"GAUSS": 0.01, "DET_GEF": 0.2 if case[0] == "a" and n > 1 else 0.01}.items()
+            for i in range(8)
         ),
-        *(("law_error", "isotropic", "GAUSS", m, 10, 1000, 0, 0.01) for m in (1, 3)),
-        ("law_error", "anisotropic", "DET_GEF", 3, 10, 1000, 0, 0.2),
-        ("law_error", "anisotropic", "GAUSS", 3, 10, 1000, 0, 0.01),
         *(
-            ("covariance_bias", case, "GAUSS", 10, 1, 100, 0, 0.7)
+            ("spread", "isotropic", "DET_GEF", m, n, 1000, i, 1.01)
+            for n in (1, 10)
+            for m in (1, 3)
+            for i in range(8)
+        ),
+        *(
+            ("covariance_effect", case, "GAUSS", 10, 32, 100, i, 0.5 + 0.05 * i)
             for case in ("gaussian-wide", "gaussian-standard")
+            for i in range(8)
         ),
         ("evaluations", "tall", "GAUSS", 3, 4, 12, 0, 1.0),
         ("evaluations", "tall", "LANGEVIN", 3, 4, 12, 0, 5.0),

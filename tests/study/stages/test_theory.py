@@ -60,6 +60,43 @@ def test_the_law_of_the_proposal_converges_and_that_of_det_gef_does_not(problem)
     assert (stays > 0.05).all()
 
 
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_the_spread_of_det_gef_tends_to_its_closed_form(n):
+    """The error of T steps falls as 1 / T, so that two T extrapolate to the limit of short steps."""
+    exact, _, cov = theory.gaussian_problem("isotropic", 1, n, np.random.default_rng(3))
+    spreads = [
+        (theory.law(DetGef(steps=T), theory.tall_scores(exact)["sum"])[1] / cov)[:, 0, 0].sqrt()
+        for T in (200, 400)
+    ]
+    shares = exact.score.posterior_cov[:, 0, 0] / exact.prior.cov[:, 0, 0]
+    limit = theory.det_gef_spread(shares, n)
+    assert torch.allclose(2 * spreads[1] - spreads[0], limit, atol=3e-3)
+    assert ((spreads[1] - limit).abs() < (spreads[0] - limit).abs()).all()
+
+
+def test_the_closed_form_is_right_for_one_observation_and_half_the_variance_for_many():
+    shares = torch.tensor([0.01, 0.3, 0.9]).double()
+    assert torch.allclose(theory.det_gef_spread(shares, 1), torch.ones(3).double())
+    assert torch.allclose(
+        theory.det_gef_spread(shares, 5000), torch.full((3,), 0.5).double().sqrt(), atol=1e-3
+    )
+
+
+def test_steps_and_draws_of_the_covariances_cost_gauss_accuracy(monkeypatch):
+    """Fewer steps cost more, and with as many as suffice what is left is far below the cost of the draws."""
+    monkeypatch.setattr(theory, "LAW_STEPS", (100,))
+    monkeypatch.setattr(theory, "COVARIANCE_STEPS", (10, 100))
+    rows = list(theory._covariance_effects(SETTINGS))
+    assert {row[:5] for row in rows} == {
+        ("covariance_effect", case, "GAUSS", 10, 32) for case in ("gaussian-wide", "gaussian-standard")
+    }
+    middle = {
+        steps: np.median([row[-1] for row in rows if row[5] == steps and row[1] == "gaussian-standard"])
+        for steps in (10, 100)
+    }
+    assert middle[10] > 2 * middle[100] > 0
+
+
 def test_evaluations_are_counted_as_they_happen():
     counts = {(row[0], row[2]): row[-1] for row in theory._counts(SETTINGS)}
     assert {name: counts["evaluations", name] for name in METHODS.options} == {

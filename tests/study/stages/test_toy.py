@@ -6,6 +6,7 @@ from settings import methods, toy_cell
 
 from tallsbi.study.settings.sample import Methods
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
+from tallsbi.study.stages.protocol import hardware
 from tallsbi.study.stages.time_toy import time_methods
 from tallsbi.study.stages.toy import sample_toy
 
@@ -80,3 +81,17 @@ def test_every_cell_is_timed_in_every_round():
     assert len(frame) == 2 * 2 * 2 * 2
     assert set(frame["round"]) == {1, 2}
     assert (frame.seconds > 0).all()
+    (place,) = set(frame.hardware)
+    assert place.startswith("one thread of ")
+    assert place == hardware("cpu")
+
+
+def test_hardware_is_the_model_of_the_processor_or_what_the_platform_knows(monkeypatch):
+    lines = "processor : 0\nmodel name\t: Made-up  CPU @ 3 GHz\nmodel : 1\n"
+    for text, name in ((lines, "Made-up CPU @ 3 GHz"), ("Hardware : board\n", "mips")):
+        monkeypatch.setattr("pathlib.Path.read_text", lambda path, text=text: text)
+        monkeypatch.setattr("platform.processor", lambda: "")
+        monkeypatch.setattr("platform.machine", lambda: "mips")
+        assert hardware("cpu") == f"one thread of {name}"
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda device: f"card of {device}")
+    assert hardware("cuda") == "card of cuda"

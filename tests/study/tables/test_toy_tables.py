@@ -81,7 +81,7 @@ def steps_rows(method, values, steps=50, **where):
 
 def timing_rows(method, seconds, steps=50, m=10, n=32):
     return pd.DataFrame({"seconds": seconds}).assign(
-        problem="gaussian-wide", m=m, n=n, steps=steps, method=method
+        problem="gaussian-wide", m=m, n=n, steps=steps, method=method, hardware=f"card {m}"
     )
 
 
@@ -125,6 +125,7 @@ def test_time_table_shows_divergence_and_missing_numbers(sw_time):
     assert shown.loc[("GAUSS", 70), "paper max-sW"] == "–"
     assert shown.loc[("GAUSS", 50), "time (s)"] == "2.00 ± 1.00"
     assert sw_time.tidy.set_index("method").loc["LANGEVIN", "diverged"] == 1
+    assert "on card 10, covariance runs" in sw_time.note
 
 
 def test_speedup_is_the_mean_ratio_of_medians_over_the_cells():
@@ -151,3 +152,4 @@ def test_speedup_is_the_mean_ratio_of_medians_over_the_cells():
     assert shown.loc[3, "GAUSS"] == "2.00"
     assert shown.loc[3, "GAUSS (paper)"] == "–"
     assert "LANGEVIN" not in shown.columns
+    assert "on card 10 and card 3, covariance runs" in table.note

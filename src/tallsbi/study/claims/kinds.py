@@ -26,7 +26,7 @@ import pandas as pd
 from tallsbi.study.claims import intervals, units
 from tallsbi.study.claims.select import NoRows, describe, rows
 from tallsbi.study.claims.spec import Combination, Conditions, SingleTest, Test
-from tallsbi.study.claims.verdicts import Evidence, Parts
+from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts
 
 Data = Callable[[str], pd.DataFrame]
 """The frame of a view, by its name."""
@@ -43,11 +43,14 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
     try:
         chosen = rows(data(test.data), test.where)
         _check_needs(units.on_a_side(chosen, test), test.needs)
-        leaves = [
-            leaf for label, part in _split(chosen, test) for leaf in _KINDS[test.kind](part, label, test)
-        ]
     except NoRows as lack:
         return Evidence(test.label, test.expected, missing=str(lack))
+    leaves = []
+    for label, part in _split(chosen, test):
+        try:
+            leaves += _KINDS[test.kind](part, label, test)
+        except NoRows as lack:
+            leaves.append(Evidence(label, test.expected, missing=str(lack)))
     return leaves[0] if len(leaves) == 1 else Parts(tuple(leaves), every=not test.some)
 
 
@@ -112,17 +115,20 @@ def _share(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
     if both:
         label = _joined(label, _versus(*both))
         words = [f"{describe(side)}: {word}" for side, word in zip(both, words, strict=True)]
-    interval = partial(intervals.share_difference, *counts) if both else partial(intervals.share, *counts[0])
+    of = intervals.share_difference if both else lambda side, alpha: intervals.share(*side, alpha)
+    # None and all of the units, on either side.
+    corners = product(*(((0, count), (count, count)) for _, count in counts))
     return [
         Evidence(
             label,
             test.expected,
             shares[0] - sum(shares[1:]),
-            interval,
+            partial(of, *counts),
             min(count for _, count in counts),
             _unit_names(test),
             ", ".join(words),
             missing=_too_few_replicates(met[0].index, test),
+            extremes=tuple(partial(of, *corner) for corner in corners),
         )
     ]
 
@@ -176,8 +182,20 @@ def _located(
     if not missing and len(values) < intervals.MIN_UNITS:
         missing = f"{len(values)} {_unit_names(test)}, {intervals.MIN_UNITS} are needed"
     estimate = float(back(intervals.centre(values, mean)))
+    # Among so few units a lost run leaves no interval, whatever the others say.
+    bounded = (
+        np.isfinite(values).all() or _interval(values, lost, ALPHA, mean, test.noise) != intervals.UNBOUNDED
+    )
     return Evidence(
-        label, test.expected, estimate, interval, len(values), _unit_names(test), detail, missing=missing
+        label,
+        test.expected,
+        estimate,
+        interval,
+        len(values),
+        _unit_names(test),
+        detail,
+        missing=missing,
+        extremes=None if bounded else (interval,),
     )
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tallsbi.study.analysis.hardware import timed_on
 from tallsbi.study.claims.kinds import Data, evidence
 from tallsbi.study.claims.select import describe
 from tallsbi.study.claims.spec import Claim, Combination, Conditions, Option, Test, Variant, single_tests
-from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts, Verdict, judge
+from tallsbi.study.claims.verdicts import ALPHA, DECIDED, Evidence, Parts, Verdict, judge
 from tallsbi.study.claims.views import SOURCES
 
 Switches = Mapping[str, Any]
@@ -45,7 +46,7 @@ def _rows(claim: Claim, data: Data, switches: Switches) -> Iterator[dict[str, An
             ) from error
         tree = tree if isinstance(tree, Parts) else Parts((tree,))
         measured = _measured(tree, judge(tree))
-        reading = " ".join(filter(None, [measured.pop("reading"), _switches(claim, switches)]))
+        words = [measured.pop("reading"), _hardware(test, data), claim.note, _switches(claim, switches)]
         yield {
             "id": claim.id,
             "section": claim.section,
@@ -55,7 +56,7 @@ def _rows(claim: Claim, data: Data, switches: Switches) -> Iterator[dict[str, An
             "printed": claim.printed,
             **measured,
             "verdict": str(judge(tree)),
-            "reading": reading,
+            "reading": " ".join(filter(None, words)),
             "test": in_words(claim.test),
             "data": ", ".join(dict.fromkeys(s for leaf in single_tests(test) for s in SOURCES[leaf.data][0])),
         }
@@ -101,7 +102,7 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
         "measured": _number(leaf.estimate),
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
-        "reading": _reading(leaf, verdict, by, len(entries)) + _lacking(leaf, verdict, by),
+        "reading": _reading(leaf, verdict, by, len(entries)) + _limits(leaf, tree),
     }
 
 
@@ -135,12 +136,25 @@ def _reading(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list], count
     return f"{tally}{about}{label}{_number(leaf.estimate)}{detail}, expected {_range(leaf.expected)}."
 
 
-def _lacking(leaf: Evidence, verdict: Verdict, by: Mapping[Verdict, list]) -> str:
-    """What data another open comparison lacks: what a larger run would add."""
-    others = [each for each, _ in by[Verdict.UNDECIDED] if each.missing and each is not leaf]
-    if verdict != Verdict.UNDECIDED or leaf.missing or not others:
+def _limits(shown: Evidence, tree: Parts) -> str:
+    """What the data lack to give either answer, and which one is left."""
+    possible = tree.possible(ALPHA, ALPHA)
+    if possible == DECIDED:
         return ""
-    return f" Lacking: {others[0].label + ': ' if others[0].label else ''}{others[0].missing}."
+    leaf = tree.blocking(Verdict.FAILS if Verdict.HOLDS in possible else Verdict.HOLDS)
+    if leaf is None or (leaf is shown and leaf.missing):
+        lack = ""
+    else:
+        why = leaf.missing or f"more than {leaf.count} {leaf.units}"
+        lack = f" Lacking: {leaf.label + ': ' if leaf.label else ''}{why}."
+    return lack + "".join(f' It can only come out as "{only}".' for only in possible)
+
+
+def _hardware(test: Test, data: Data) -> str:
+    """Where the times behind a test were measured, as their own table says."""
+    frames = [data(leaf.data) for leaf in single_tests(test)]
+    names = [timed_on(frame) for frame in frames if "hardware" in frame]
+    return f"Timed on {'; '.join(dict.fromkeys(names))}." if names else ""
 
 
 def _switches(claim: Claim, switches: Switches) -> str:

@@ -114,6 +114,8 @@ class Claim:
     variants: tuple[Variant, ...] = ()
     switches: tuple[str, ...] = ()
     """Switches that may decide the claim and that have one value per run."""
+    note: str = ""
+    """What is known beside the numbers, such as a closed form; the reading ends with it."""
 
 
 def read(path: str | Path, schema: str | Path = SCHEMA) -> list[Claim]:

@@ -12,12 +12,15 @@ failure is tested at alpha / k. For a claim that needs any one of its parts it i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 ALPHA = 0.05
+
+Interval = Callable[[float], tuple[float, float]]
+"""The confidence interval of a number, by its error probability alpha."""
 
 
 class Verdict(StrEnum):
@@ -26,23 +29,35 @@ class Verdict(StrEnum):
     UNDECIDED = "undecided at this scale"
 
 
+DECIDED = frozenset([Verdict.HOLDS, Verdict.FAILS])
+
+
 @dataclass(frozen=True)
 class Evidence:
     """One comparison: `interval(alpha)` of the number, `expected` (low, high) open range of the claim.
 
     `exact`: the number has no noise, and the interval is the range of its values: one outside is a counterexample.
+    `extremes`: the intervals of the clearest data that so many units can give; None where these know no bounds.
     `missing`: why there is no number.
     """
 
     label: str
     expected: tuple[float, float]
     estimate: float = np.nan
-    interval: Callable[[float], tuple[float, float]] = lambda alpha: (-np.inf, np.inf)
+    interval: Interval = lambda alpha: (-np.inf, np.inf)
     count: int = 0
     units: str = ""
     detail: str = ""
     exact: bool = False
     missing: str = ""
+    extremes: tuple[Interval, ...] | None = None
+
+    def possible(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
+        """The answers that so many units can give, whatever their values."""
+        if self.missing or self.extremes is None:
+            return frozenset() if self.missing else DECIDED
+        reached = [replace(self, interval=each).verdict(alpha_holds, alpha_fails) for each in self.extremes]
+        return DECIDED & frozenset(reached)
 
     def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
         if self.missing:
@@ -86,6 +101,25 @@ class Parts:
         if enough in verdicts:
             return enough
         return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
+
+    def possible(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
+        """The answers that so much data can give: with `every`, that it holds needs all, that it fails needs any."""
+        split = self._split(alpha_holds, alpha_fails)
+        reached = [child.possible(*split) for child in self.children]
+        quantifiers = {Verdict.HOLDS: all if self.every else any, Verdict.FAILS: any if self.every else all}
+        return frozenset(
+            verdict for verdict in DECIDED if quantifiers[verdict](verdict in each for each in reached)
+        )
+
+    def blocking(
+        self, verdict: Verdict, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
+    ) -> Evidence | None:
+        """The first piece of evidence that cannot give an answer."""
+        split = self._split(alpha_holds, alpha_fails)
+        for child in self.children:
+            if verdict not in child.possible(*split):
+                return child.blocking(verdict, *split) if isinstance(child, Parts) else child
+        return None
 
     def decisive(
         self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA

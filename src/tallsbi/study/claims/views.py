@@ -128,7 +128,10 @@ def _training(name: str, frames: Frames, facts: Facts) -> pd.DataFrame:
 
 
 def _learning_rates(frames: Frames, facts: Facts) -> pd.DataFrame:
-    """The Jansen-Rit trainings of the smaller learning rate over those of the larger, a row per setting."""
+    """The Jansen-Rit trainings of the smaller learning rate over those of the larger, a row per setting.
+
+    Where either loss was still falling when training ended, neither its epoch nor its lowest value is known.
+    """
     frame = _training("jrnmm_losses", frames, facts)
     low, high = (
         frame[frame.learning_rate == rate].set_index("task")
@@ -137,8 +140,8 @@ def _learning_rates(frames: Frames, facts: Facts) -> pd.DataFrame:
     if frame.learning_rate.nunique() < 2:
         return frame.assign(epoch_ratio=np.nan, loss_ratio=np.nan)
     known = ~(low.at_end | high.at_end)
-    ratio = (low.best_epoch / high.best_epoch).where(known)
-    return low.assign(epoch_ratio=ratio, loss_ratio=low.best_loss / high.best_loss).reset_index()
+    ratios = {"epoch_ratio": low.best_epoch / high.best_epoch, "loss_ratio": low.best_loss / high.best_loss}
+    return low.assign(**{name: ratio.where(known) for name, ratio in ratios.items()}).reset_index()
 
 
 def _jrnmm_draws(frames: Frames, facts: Facts) -> pd.DataFrame:

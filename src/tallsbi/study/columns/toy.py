@@ -10,6 +10,9 @@ DISTANCES = table(
     "reference_passed:bool score_evaluations:int",
 )
 STEPS = DISTANCES.renamed("toy/steps")
-TIMING = table("toy/timing", "problem:text m:int n:int steps:int method:text samples:int round:int seconds")
+TIMING = table(
+    "toy/timing",
+    "problem:text m:int n:int steps:int method:text samples:int hardware:text round:int seconds",
+)
 PEDAGOGICAL = table("toy/pedagogical", "n:int source:text sample:int theta_1 theta_2")
 TABLES = (DISTANCES, STEPS, TIMING, PEDAGOGICAL)

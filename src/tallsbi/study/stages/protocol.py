@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import platform
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -20,10 +21,28 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import torch
 
 Result = TypeVar("Result")
 Cell = TypeVar("Cell")
 _START_ANEW = "5"  # written to clear_refs: the peak becomes what is resident now
+
+
+def hardware(device: str) -> str:
+    """What a job on the device is timed on: the graphics card, or one thread of the processor."""
+    if device != "cpu":
+        return torch.cuda.get_device_name(device)
+    return f"one thread of {_processor()}"
+
+
+def _processor() -> str:
+    """The model of the processor; where Linux does not tell, what the platform calls it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*:\s*(\S.*)$", text, re.MULTILINE)
+    return " ".join(match[1].split()) if match else platform.processor() or platform.machine() or "a CPU"
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:

@@ -38,17 +38,19 @@ from tallsbi.study.tasks.toy import make_toy
 
 TIMES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.0)
 LAW_STEPS = (250, 1000)
-COVARIANCE_STEPS = (25, 50, 100, 200, 400)
+LAW_OBSERVATIONS = (1, 10, 50)
+COVARIANCE_STEPS = (25, 100, 400)
+COVARIANCE_DRAWS = 1000  # of the published runs, per observation
 COUNTED_STEPS = 12
-SEEDS = 5
+SEEDS = 8  # enough for an interval by ranks
 
 
 def table(settings: TheorySettings) -> pd.DataFrame:
     """All rows."""
     rows = [
         *_score_errors(settings.seed),
-        *_law_errors(settings.seed),
-        *_covariance_biases(settings),
+        *_laws(settings.seed),
+        *_covariance_effects(settings),
         *_counts(settings),
     ]
     return THEORY.frame(rows)
@@ -154,10 +156,14 @@ def _root(matrices: Float[Tensor, "B m m"]) -> Float[Tensor, "B m m"]:
     return (vectors * values.clamp_min(0).sqrt()[..., None, :]) @ vectors.mT
 
 
-def _law_errors(seed: int) -> Iterator[tuple]:
-    """Distance of the law of the draws to the exact posterior: DET_GEF, and the proposal with exact covariances."""
-    for case, m in (("isotropic", 1), ("isotropic", 3), ("anisotropic", 3)):
-        problem, mean, cov = gaussian_problem(case, m, 10, numpy_generator(seed, "theory", "law", case, m))
+def _laws(seed: int) -> Iterator[tuple]:
+    """The law of the draws of DET_GEF, and of the proposal with exact covariances, against the exact posterior.
+
+    `law_error`: their distance; `spread`: the standard deviation over the exact one, and for DET_GEF with isotropic
+    covariances also its limit for short steps, in rows with 0 steps.
+    """
+    for (case, m), n in product((("isotropic", 1), ("isotropic", 3), ("anisotropic", 3)), LAW_OBSERVATIONS):
+        problem, mean, cov = gaussian_problem(case, m, n, numpy_generator(seed, "theory", "law", case, m))
         scores = tall_scores(problem)
         for steps in LAW_STEPS:
             runs = {
@@ -165,24 +171,66 @@ def _law_errors(seed: int) -> Iterator[tuple]:
                 "GAUSS": (DDIM(steps=steps, eta=1.0), scores["GAUSS"]),
             }
             for name, (sampler, tall) in runs.items():
-                errors = law_error(*law(sampler, tall), mean, cov).tolist()
-                yield from (("law_error", case, name, m, 10, steps, i, v) for i, v in enumerate(errors))
+                reached = law(sampler, tall)
+                spread = (_trace(reached[1]) / _trace(cov)).sqrt()
+                for quantity, values in (
+                    ("law_error", law_error(*reached, mean, cov)),
+                    ("spread", spread),
+                ):
+                    yield from (
+                        (quantity, case, name, m, n, steps, i, v) for i, v in enumerate(values.tolist())
+                    )
+        if case == "isotropic":
+            shares = problem.score.posterior_cov[:, 0, 0] / problem.prior.cov[:, 0, 0]
+            limits = det_gef_spread(shares, n).tolist()
+            yield from (("spread", case, "DET_GEF", m, n, 0, i, v) for i, v in enumerate(limits))
 
 
-def _covariance_biases(settings: TheorySettings) -> Iterator[tuple]:
-    """Error that few steps leave in the covariance GAUSS estimates, over that of estimating it from 1000 draws."""
-    m, eta = 10, settings.methods.options.get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
+def det_gef_spread(share: Float[Tensor, "B"], n: int) -> Float[Tensor, "B"]:
+    """The standard deviation of DET_GEF over that of the posterior of n observations, in the limit of short steps.
+
+    For Gaussians with isotropic covariances; `share` r: the variance v of a single posterior over the prior's, lambda.
+    The limit is the reverse diffusion along the plain sum of scores. With w = (1 - alpha) / alpha and theta over
+    sqrt(alpha), the variance q of the state follows dq/dw = 2 q (n / (v + w) - (n - 1) / (lambda + w)) - 1, which
+    z = (lambda + w) / (v + w) integrates:
+
+        q(0) / V = (1 + r + ... + r^(2n-2)) (n - (n - 1) r) / (2n - 1),   V = v / (n - (n - 1) r).
+
+    This is 1 for n = 1, and 1/2 for many observations.
+    """
+    powers = share[:, None] ** torch.arange(2 * n - 1)
+    return (powers.sum(1) * (n - (n - 1) * share) / (2 * n - 1)).sqrt()
+
+
+def _covariance_effects(settings: TheorySettings) -> Iterator[tuple]:
+    """How far few steps of the covariance runs take GAUSS from the posterior, on the cell of the toy tables.
+
+    The error of GAUSS with the covariances that so many steps lead to, without noise, over its error with covariances
+    of as many exact draws as the published runs make.
+    """
+    m, n, eta = 10, 32, settings.methods.options.get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
     for case in ("gaussian-wide", "gaussian-standard"):
-        toy = make_toy(ToyCell(settings.model, case, m, SEEDS), 1, settings.seed)
+        toy = make_toy(ToyCell(settings.model, case, m, SEEDS), n, settings.seed)
         score = toy.score(torch.float64)
-        true = score.posterior_cov.expand(SEEDS, m, m)
-        # Of 1000 Gaussian draws: E |C - V|^2 = (tr(V)^2 + tr(V^2)) / 999.
-        chance = ((_trace(true) ** 2 + (true**2).sum((-2, -1))) / 999).sqrt()
+        single = score.bind(toy.x[:, :n].double())
+        exact = tall_posterior(toy.prior, toy.noise_cov, toy.x[:, :n].double())
+
+        def error(
+            covariances: Float[Tensor, "B n m m"], single: BoundScore = single, toy=toy, exact=exact
+        ) -> Float[Tensor, "B"]:
+            tall = GaussScore(single, toy.prior, covariances, torch.float64)
+            return law_error(*law(DDIM(steps=max(LAW_STEPS), eta=1.0), tall), *exact)
+
+        stream = numpy_generator(settings.seed, "theory", "covariances", case)
+        draws = torch.from_numpy(stream.standard_normal((SEEDS, n, COVARIANCE_DRAWS, m)))
+        root = torch.linalg.cholesky(score.posterior_cov.expand(SEEDS, m, m))[:, None]
+        draws = (draws - draws.mean(2, keepdim=True)) @ root.mT
+        chance = error(draws.mT @ draws / (COVARIANCE_DRAWS - 1))
         for steps in COVARIANCE_STEPS:
-            tall = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, SEEDS)
-            _, cov = law(DDIM(steps=steps, eta=eta), tall)
-            ratios = (torch.linalg.matrix_norm(cov - true) / chance).tolist()
-            yield from (("covariance_bias", case, "GAUSS", m, 1, steps, i, v) for i, v in enumerate(ratios))
+            plain = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, SEEDS)
+            _, cov = law(DDIM(steps=steps, eta=eta), plain)
+            ratios = (error(cov[:, None].expand(-1, n, -1, -1)) / chance).tolist()
+            yield from (("covariance_effect", case, "GAUSS", m, n, steps, i, v) for i, v in enumerate(ratios))
 
 
 class _CountingScore(Score):

@@ -13,7 +13,7 @@ from tallsbi.random import numpy_generator
 from tallsbi.study.columns.toy import TIMING
 from tallsbi.study.settings.toy import ToyTimeSettings
 from tallsbi.study.stages.draws import Datasets, tall_draws
-from tallsbi.study.stages.protocol import timed, turns
+from tallsbi.study.stages.protocol import hardware, timed, turns
 from tallsbi.study.stages.toy import ToyEngine, toy_stream
 from tallsbi.study.tasks.toy import make_toy
 
@@ -40,10 +40,10 @@ def time_methods(settings: ToyTimeSettings, progress: Callable = iter) -> pd.Dat
         run(n, min(settings.steps), method)
     cells = list(product(settings.n_obs, settings.steps, settings.methods.options))
     order = numpy_generator(settings.seed, "toy", "timing", cell.problem, cell.m)
-    rows = []
+    rows, place = [], hardware(settings.device)
     for round_, index in progress(turns(cells, settings.repeats, order)):
         n, steps, method = cells[index]
         _, seconds = timed(lambda each=cells[index]: run(*each))
-        rows.append((cell.problem, cell.m, n, steps, method, samples, round_, seconds))
+        rows.append((cell.problem, cell.m, n, steps, method, samples, place, round_, seconds))
     frame = TIMING.frame(rows)
     return frame.sort_values(list(frame.columns[:-1]), ignore_index=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from tallsbi.study.analysis.hardware import timed_on
 from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, number, spread
 
@@ -39,9 +40,10 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     note = (
         f"Seconds relative to {BASE} at the same T, below 1 is faster; mean ± std over the cells "
         f"n = {_listed(timing.n)}, T = {_listed(timing.steps)} of the median over {settings.repeats} rounds; "
-        f"{settings.timing_samples} samples, one CPU thread, covariance runs of GAUSS included. "
+        f"{settings.timing_samples} samples, on {timed_on(timing)}, covariance runs of GAUSS included. "
         "Paper: its two tables, measured on a GPU over n = 2..90 and T = 50..1000; the first number is from the "
-        "main text, the second from the appendix (DET_GEF: appendix only)."
+        "main text, the second from the appendix (DET_GEF: appendix only). The Jacobians of JAC are m times the "
+        "work of a score: on a GPU much of it is done side by side, on one thread of a CPU none."
     )
     return Table(tidy, pd.DataFrame(shown), note)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from tallsbi.study.analysis.hardware import timed_on
 from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, mean_std, printed, spread
 
@@ -49,7 +50,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
             )
     tidy = pd.DataFrame(rows)
     tidy.insert(0, "problem", settings.problem)
-    return Table(tidy, pd.DataFrame(shown), _note(settings, tidy, headline))
+    return Table(tidy, pd.DataFrame(shown), _note(settings, tidy, headline, timed_on(times)))
 
 
 def _at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
@@ -57,14 +58,14 @@ def _at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
     return frame[(frame.problem == settings.problem) & (frame.m == cell.dim) & (frame.n == cell.n_obs)]
 
 
-def _note(settings: ToyTables, tidy: pd.DataFrame, headline: str) -> str:
+def _note(settings: ToyTables, tidy: pd.DataFrame, headline: str, hardware: str) -> str:
     cell = settings.cell
     return (
         f"Problem {settings.problem}, m = {cell.dim}, n = {cell.n_obs}, noise {cell.noise}, "
         f"{settings.samples} samples. Distances: mean ± std over {int(tidy.seeds.max())} seeds, raw (the "
         "reference's self-distance not subtracted); 'diverged': at least one seed has non-finite samples. "
-        f"Time: median ± std over {settings.repeats} rounds, {settings.timing_samples} samples, one CPU "
-        "thread, covariance runs of GAUSS included; the paper's times are those of a GPU with 1000 samples. "
+        f"Time: median ± std over {settings.repeats} rounds, {settings.timing_samples} samples, on {hardware}, "
+        "covariance runs of GAUSS included; the paper's times are those of a GPU with 1000 samples. "
         f"The paper's distance is printed as sW and was computed as the max-sliced one; it stands beside our "
         f"{LABELS[headline]}. Its ± is 1.96 standard errors."
     )
