@@ -130,7 +130,7 @@ format: $(READY) ## apply the style
 
 # Pins that are already there stay unless UPGRADE=1. The build tag of torch ("+cpu") and the
 # accelerator packages that only some builds of torch ask for belong to the machine, not to the
-# study: pip adds the latter by itself wherever torch wants them.
+# study: pip adds the latter by itself wherever torch wants them. The package itself is there as its own extras.
 .PHONY: lock
 lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: newest versions)
 	@cp $(LOCK) $(LOCK).tmp
@@ -138,7 +138,7 @@ lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: n
 	  --constraint envs/constraints.txt --unsafe-package pip --strip-extras --quiet \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 	  $(if $(UPGRADE),--upgrade) --output-file $(LOCK).tmp
-	@awk '/^[^ ]/ {skip = /^(nvidia-|cuda-|triton)/} !skip {sub(/\+[a-z0-9.]+$$/, ""); print}' \
+	@awk '/^[^ ]/ {skip = /^(nvidia-|cuda-|triton|tallsbi )/} !skip {sub(/\+[a-z0-9.]+$$/, ""); print}' \
 	  $(LOCK).tmp > $(LOCK).new
 	@{ sed '/^  - pip:$$/q' $(CONDA); sed -nE 's/^([A-Za-z0-9][^ ]*==[^ ]+)$$/      - \1/p' $(LOCK).new; } \
 	  > $(CONDA).new

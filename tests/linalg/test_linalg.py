@@ -5,6 +5,7 @@ import pytest
 import torch
 from oracles import random_covariance
 
+from tallsbi.linalg import batched
 from tallsbi.linalg.batched import excess_sums, inverse
 
 COUNTS = [1, 63, 64, 65, 127, 128, 129, 300]
@@ -146,3 +147,17 @@ def test_excess_sums_of_bad_jacobians_stay_with_their_sample():
     good[0, 3] = good[1, 7] = False
     assert torch.equal(excess.isfinite().all(-1).all(-1), good)
     torch.testing.assert_close(excess[good], clean[good])
+
+
+def test_without_a_compiler_the_results_are_the_same(monkeypatch):
+    draws = torch.Generator().manual_seed(5)
+    factor = torch.randn(2, 40, 3, 4, 4, generator=draws, dtype=torch.float64)
+    jacobians, scores = (
+        -factor @ factor.mT / 50,
+        torch.randn(2, 40, 3, 4, generator=draws, dtype=torch.float64),
+    )
+    matrices = (factor @ factor.mT).flatten(0, 2) + torch.eye(4, dtype=torch.float64)
+    compiled = [*inverse(matrices), *excess_sums(scores, jacobians, 0.3)]
+    monkeypatch.setattr(batched, "_compiler", lambda: False)
+    for one, other in zip(compiled, [*inverse(matrices), *excess_sums(scores, jacobians, 0.3)], strict=True):
+        torch.testing.assert_close(one, other)

@@ -130,7 +130,7 @@ def fit(
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api"), prior)
     known = TrainingRange.of(engine.scaled(pairs.rows.double()))
-    return cls(engine, layout.columns, known, trained.losses, layout, pairs.conditions[:_CONDITIONS])
+    return cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
 
 
 def _decay(rows: int, batch_size: int) -> float:

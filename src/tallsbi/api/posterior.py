@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.api import drawing, files, fitting, inputs, pairs
+from tallsbi.api import drawing, extras, files, fitting, inputs, pairs
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inputs import METHOD
@@ -19,6 +19,7 @@ from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
+from tallsbi.training.loop import History, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,20 +31,25 @@ _LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more data
 class TallPosterior:
     """Samples the posterior of any number of observations; made by `fit`, `load` or `from_sbi`.
 
-    `losses` has the training and validation loss of every epoch and is None for a posterior that was not fitted
-    in this process. `layout` says how observations become rows of the network; `x_dim` counts the numbers of one.
+    `history` has the training and validation loss of every epoch, `losses` the same as a table of pandas; both are
+    None for a posterior that was not fitted in this process. `layout` says how observations become rows of the
+    network; `x_dim` counts the numbers of one.
     """
 
     engine: Engine
     x_dim: int
     training_range: TrainingRange | None = None
-    losses: pd.DataFrame | None = None
+    history: History | None = None
     layout: Layout = None  # type: ignore[assignment]  # a vector of x_dim numbers
     conditions: Float[Tensor, "K c"] | None = None
 
     def __post_init__(self) -> None:
         if self.layout is None:
             object.__setattr__(self, "layout", Layout((self.x_dim,)))
+
+    @property
+    def losses(self) -> pd.DataFrame | None:
+        return None if self.history is None else table(self.history)
 
     @property
     def prior(self) -> Prior:
@@ -130,6 +136,7 @@ class TallPosterior:
         (theta [N, m], x [N, n, d]). `n_samples`: draws per dataset. `classifiers` and `permutations` are
         those of l-C2ST; its p-value is at least 1 / (permutations + 1).
         """
+        extras.require("diagnose", "sbi", "sklearn")
         n = inputs.count(n, "n")
         algorithm = inputs.algorithm(method, settings, clip)
         theta, x = pairs.calibration_pairs(
@@ -164,12 +171,13 @@ class TallPosterior:
     ) -> Any:
         """`sample` as ArviZ `InferenceData` (a `DataTree` for ArviZ 1.0 and newer), with the observations.
 
-        One variable per name in `names` (theta_0, theta_1, ... without), with dimensions chain and draw, and
-        dataset for [B, n, d]. The draws are independent: they are one chain.
+        One variable per name in `names` (without, those of the prior, or theta_0, theta_1, ...), with dimensions chain
+        and draw, and dataset for [B, n, d]. The draws are independent: they are one chain.
         """
+        extras.require("arviz", "arviz", "xarray")
         from tallsbi.api.inference_data import inference_data
 
-        names = [f"theta_{i}" for i in range(self.theta_dim)] if names is None else list(names)
+        names = list(names or self.prior.names or [f"theta_{i}" for i in range(self.theta_dim)])
         if len(names) != self.theta_dim or len(set(names)) != len(names):
             raise ValueError(f"names = {names}: give {self.theta_dim} different names, one per coordinate.")
         theta = self.sample(x_obs, n_samples, method, settings=settings, clip=clip, seed=seed)

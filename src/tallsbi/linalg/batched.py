@@ -3,8 +3,12 @@
 JAC inverts one m x m matrix per sample, observation and time step. LAPACK spends most of that time on the overhead
 of its calls; a compiled elimination of many matrices side by side does not. Elimination without pivoting is
 safe exactly where all pivots are positive and of comparable size, as for positive definite matrices. LAPACK
-inverts every other matrix, with pivoting, so the result does not depend on the shortcut.
+inverts every other matrix, with pivoting, so the result does not depend on the shortcut. Without numba, which compiles
+it, LAPACK inverts all.
 """
+
+from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -17,6 +21,11 @@ _LAPACK_LIMIT = 64  # below this, LAPACK's overhead is smaller than that of load
 _PIVOT_RATIO = {torch.float32: 1e-4, torch.float64: 1e-9}
 
 
+@cache
+def _compiler() -> bool:
+    return find_spec("numba") is not None
+
+
 def inverse(
     matrices: Float[Tensor, "*batch m m"],
 ) -> tuple[Float[Tensor, "*batch m m"], Bool[Tensor, "*batch"]]:
@@ -24,7 +33,7 @@ def inverse(
 
     A singular matrix gives a non-finite inverse, never an exception: a diverging run is a result.
     """
-    if matrices.device.type != "cpu" or matrices.shape[:-2].numel() <= _LAPACK_LIMIT:
+    if matrices.device.type != "cpu" or matrices.shape[:-2].numel() <= _LAPACK_LIMIT or not _compiler():
         inverses, _ = torch.linalg.inv_ex(matrices)
         finite = (matrices.isfinite() & inverses.isfinite()).all(-1).all(-1)
         return inverses, _positive_pivots(matrices) & finite
@@ -62,7 +71,7 @@ def excess_sums(
 ) -> tuple[Float[Tensor, "B S m m"], States]:
     """Sums over the observations of E_j = (I + sigma2 J_j)^-1 - I and of E_j s_j."""
     B, S, n, m = scores.shape
-    if jacobians.device.type != "cpu":
+    if jacobians.device.type != "cpu" or not _compiler():
         excess = _excess(jacobians, sigma2)
         return excess.sum(2), torch.einsum("bsnij,bsnj->bsi", excess, scores)
     from tallsbi.linalg.kernel import accumulate

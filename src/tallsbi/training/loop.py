@@ -42,6 +42,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
+History = dict[str, list[float]]
+
+
+def table(history: History) -> pd.DataFrame:
+    """Losses by epoch. pandas is loaded here: who only trains and draws does without it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "`losses` is a table of pandas, which is not installed: pip install pandas; `history` has the numbers."
+        ) from error
+
+    rows = max(map(len, history.values()))
+    return pd.DataFrame({"epoch": range(1, rows + 1), **history})
+
+
 class TrainingDiverged(ArithmeticError):
     """The loss is no longer finite."""
 
@@ -50,16 +66,20 @@ class TrainingDiverged(ArithmeticError):
 class Trained:
     """A trained network, what it takes to use it, and how the training went.
 
-    `losses`: epoch, train_loss, val_loss (missing where not computed). `validation_losses`: the loss of each
-    held-out row under the returned weights.
+    `history`: train_loss and val_loss (NaN where not computed) of every epoch, `losses` the same as a table.
+    `validation_losses`: the loss of each held-out row under the returned weights.
     """
 
     network: ScoreNetwork
     data: TrainingData
     schedule: Schedule
-    losses: pd.DataFrame
+    history: History
     validation_losses: Float[Tensor, "V"]
     facts: dict[str, Any]
+
+    @property
+    def losses(self) -> pd.DataFrame:
+        return table(self.history)
 
     def saved(self, task: str) -> SavedNetwork:
         """What `write_network` takes."""
@@ -251,19 +271,11 @@ class Run:
         self.best_loss = counters["best_loss"] if self.best_epoch else math.inf
 
     def result(self) -> Trained:
-        import pandas as pd
-
         if self.settings.early_stopping:
             self.average.flat.copy_(self.best)
         network = self.average.network
         rows = row_losses(network, self.held_out, self.settings.validation_draws)
-        losses = pd.DataFrame(
-            {
-                "epoch": range(1, self.epoch + 1),
-                "train_loss": self.train_losses,
-                "val_loss": self.validation_losses,
-            }
-        )
+        history = {"train_loss": list(self.train_losses), "val_loss": list(self.validation_losses)}
         facts = {
             "settings": self.settings.to_json(),
             "seed": self.seed,
@@ -277,4 +289,4 @@ class Run:
             "kept_epoch": self.best_epoch if self.settings.early_stopping else self.epoch,
             "validation_loss": float(rows.mean()),
         }
-        return Trained(network, self.data, self.schedule, losses, rows, facts)
+        return Trained(network, self.data, self.schedule, history, rows, facts)
