@@ -40,7 +40,12 @@ toy: {dims: [2]}                 => 2 problems && toy.table.dim = 10 (from confi
 toy: {n_obs: [2], noise: [0]}    => 2 problems && toy.table.n_obs = 32 && toy.table.noise = 0.01
 methods: {JACK: {steps: 9}}      => methods.JACK: no such algorithm && jack.py && did you mean `JAC`?
 methods: {JACK: {steps: 9}}      => 1 problem && available: && JAC, JAC_PD, LANGEVIN
-methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, steps, cov_steps, cov_samples, cov_eta
+methods: {GAUSS: {tau: 0.3}}     => methods.GAUSS.tau = 0.3 && it takes parts, algorithm, steps && covariances, cov_eta
+methods: {GAUSS_50: {steps: 9}}    => methods.GAUSS_50: no such algorithm && or `algorithm:` says whose variant it is
+methods: {GAUSS_50: {steps: 9, algorithm: GAUSSS}} => methods.GAUSS_50.algorithm = 'GAUSSS' && did you mean `GAUSS`?
+methods: {GAUSS_50: {steps: 9, algorithm: JAC, tau: 1}} => methods.GAUSS_50.tau = 1 && JAC has no such setting
+methods: {TAMED: {algorithm: GAUSS}} => methods.TAMED.algorithm = 'GAUSS' && TAMED is an algorithm of its own
+methods: {GAUSS: {covariances: wishart}} => methods.GAUSS.covariances = 'wishart' && published && whitened
 methods: {GAUSS: {parts: [toy]}} => methods.GAUSS: must take part in sbibm, jrnmm, whose figures are about it
 methods: {GAUSS_PD: {narrowest: 0.9, widest: 0.1}} => methods.GAUSS_PD.narrowest = 0.9 && no more than widest = 0.1
 toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits

@@ -2,7 +2,8 @@
 
 import re
 
-from tallsbi.algorithms import base_name, module_of
+from tallsbi.algorithms import base_name
+from tallsbi.algorithms import module_of as algorithm_module
 from tallsbi.runner import guard
 from tallsbi.runner import provenance
 from tallsbi.runner.config import load_or_exit, run_name
@@ -75,6 +76,12 @@ def part_of(wildcards):
 def code(script, *modules):
     """Fingerprint of a script and all it imports, and of modules it loads by name."""
     return fingerprint(f"workflow/scripts/{script}.py", *modules, root=ROOT)
+
+
+def module_of(method):
+    """The module of the algorithm behind a method, plain or clipped."""
+    name = base_name(method)
+    return algorithm_module(CONFIG["methods"][name].get("algorithm", name))
 
 
 def versions(*packages):

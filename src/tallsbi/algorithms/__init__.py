@@ -122,8 +122,11 @@ def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algor
 
 
 def configured(name: str, settings: Mapping[str, Any], shared: SharedSettings) -> Algorithm:
-    """A method from its own settings and those all share."""
-    chosen, accepted = dict(settings), load(name).settings()
+    """A method from its own settings and those all share; `algorithm` among them, where it is not the name's own."""
+    chosen = dict(settings)
+    base = base_name(name)
+    name = chosen.pop("algorithm", base) + name.removeprefix(base)
+    accepted = load(name).settings()
     if "eta" in accepted:
         chosen["eta"] = shared.eta.get(chosen["steps"], shared.eta_default)
     if "switch_over" in accepted:

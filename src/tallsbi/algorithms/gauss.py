@@ -7,7 +7,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.algorithms.base import Problem
-from tallsbi.algorithms.shared.covariances import EstimatesCovariances
+from tallsbi.algorithms.shared.covariances import (
+    WHITENED_SAMPLES,
+    WHITENED_STEPS,
+    EstimatesCovariances,
+    single_scores,
+    whitened_draws,
+)
 from tallsbi.algorithms.shared.weighted import WeightedAlgorithm
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
@@ -17,28 +23,50 @@ from tallsbi.samplers.base import Noise, Samples
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.shapes import States
 
+PUBLISHED, WHITENED = "published", "whitened"
+# cov_steps and cov_samples that are not given: those of the paper, and those that leave no error worth more of them.
+_RUNS = {PUBLISHED: (100, 1000), WHITENED: (WHITENED_STEPS, WHITENED_SAMPLES)}
+_LEAST_VARIANCE = 1e-8  # added to each variance, relative to the prior's
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gauss(EstimatesCovariances, WeightedAlgorithm):
-    """`cov_*`: the DDIM run per observation that the posterior covariances are estimated from."""
+    """`covariances`: how those of the single-observation posteriors are estimated. `published`: from draws by DDIM with
+    eta = `cov_eta`, as in the paper; `whitened`: from a deterministic run (`tallsbi.algorithms.shared.covariances`).
 
+    `cov_*`: that run; 0 steps or samples: as many as the estimator needs.
+    """
+
+    covariances: str = WHITENED
+    cov_steps: int = 0
+    cov_samples: int = 0
     cov_eta: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.covariances not in _RUNS:
+            raise ValueError(f"covariances = {self.covariances!r}: must be one of {', '.join(_RUNS)}.")
+        for name, usual in zip(("cov_steps", "cov_samples"), _RUNS[self.covariances], strict=True):
+            object.__setattr__(self, name, getattr(self, name) or usual)
 
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         single = problem.score.bind(problem.x)
         if single.n == 1:  # the plain score needs no weights
             tall: TallScore = FactorisedScore(single, problem.prior, problem.datasets)
         else:
-            covariances = self.covariances(problem, noise)
+            covariances = self.estimate(problem, noise)
+            if self.covariances == WHITENED:
+                # Where all draws of a run were projected to the edge of a box there is no spread, and no inverse.
+                variances = problem.prior.covariance().diagonal(dim1=-2, dim2=-1)
+                covariances = covariances + _LEAST_VARIANCE * torch.diag_embed(variances)[:, None]
             tall = GaussScore(single, problem.prior, covariances, problem.x.dtype, self.switch_over)
         return self.sampler.run(tall, samples, noise, progress)
 
     def _single_draws(self, problem: Problem, noise: Noise) -> Float[Tensor, "Bn S m"]:
-        B, n, d = problem.x.shape
-        single = problem.score.repeat(n).bind(problem.x.reshape(B * n, 1, d))
-        plain = FactorisedScore(single, problem.prior, B * n)
+        if self.covariances == WHITENED:
+            return whitened_draws(problem, noise, self.cov_steps, self.cov_samples)
         sampler = DDIM(steps=self.cov_steps, eta=self.cov_eta)
-        return sampler.run(plain, self.cov_samples, _per_observation(noise, n)).theta
+        each = _per_observation(noise, problem.x.shape[1])
+        return sampler.run(single_scores(problem), self.cov_samples, each).theta
 
 
 def _per_observation(noise: Noise, n: int) -> Noise:

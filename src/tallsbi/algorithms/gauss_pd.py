@@ -7,12 +7,11 @@ suffice and none diverges.
 
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.algorithms.base import Problem
-from tallsbi.algorithms.shared.covariances import EstimatesCovariances, covariance
+from tallsbi.algorithms.shared.covariances import EstimatesCovariances, whitened_draws
 from tallsbi.algorithms.shared.positive_definite import PositiveDefiniteAlgorithm
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
@@ -20,8 +19,6 @@ from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
-from tallsbi.samplers.multistep import Multistep
-from tallsbi.shapes import States
 
 _SCORES_AT_ONCE = 4_000_000  # scores held at once
 
@@ -37,8 +34,6 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
 
     steps: int = 50
     churn: float = 0.5
-    cov_steps: int = 30
-    cov_samples: int = 500
     narrowest: float = 1e-6
     widest: float = 1.0
 
@@ -47,7 +42,7 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
         if n == 1:  # the plain score needs no weights
             tall: TallScore = FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
         else:
-            covariances = self.covariances(problem, noise)
+            covariances = self.estimate(problem, noise)
             size = max(1, _SCORES_AT_ONCE // (B * samples * problem.score.dim))
             tall = GaussPDScore(
                 bind_blocks(problem.score, problem.x, size),
@@ -60,22 +55,7 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
         return self.sampler.run(tall, samples, noise, progress)
 
     def _single_draws(self, problem: Problem, noise: Noise) -> Float[Tensor, "Bn S m"]:
-        (B, n, d), m = problem.x.shape, problem.score.dim
-        single = problem.score.repeat(n).bind(problem.x.reshape(B * n, 1, d))
-        plain = FactorisedScore(single, problem.prior.repeat(n), B * n)
-        start = _whitened(noise(B, n * self.cov_samples, m).reshape(B * n, self.cov_samples, m))
-        return Multistep(steps=self.cov_steps).run_from(start, plain, noise).theta
-
-
-def _whitened(z: States) -> States:
-    """Draws with sample mean 0 and sample covariance I.
-
-    The flow to a Gaussian posterior is affine: started from these, its sample covariance is the posterior's, and
-    only what is not Gaussian about a posterior is left to chance.
-    """
-    centred = z.double() - z.double().mean(1, keepdim=True)
-    factor = torch.linalg.cholesky(covariance(z))
-    return torch.linalg.solve_triangular(factor, centred.mT, upper=False).mT.to(z.dtype)
+        return whitened_draws(problem, noise, self.cov_steps, self.cov_samples)
 
 
 ALGORITHM = GaussPD

@@ -82,18 +82,24 @@ class Rules:
     def _methods(self) -> Iterator[str]:
         """Methods without an algorithm, and settings that their algorithm does not take."""
         for name, settings in _mapping(self._at("methods")).items():
-            if name.isupper() and name not in self.algorithms:
+            algorithm = _mapping(settings).get("algorithm", name)
+            if algorithm == name and name.isupper() and name not in self.algorithms:
                 yield (
                     f"methods.{name}: no such algorithm (from {self.layers.origin(('methods', name))}); it needs the "
-                    f"file src/tallsbi/algorithms/{name.lower()}.py; {_available(name, self.algorithms)}"
+                    f"file src/tallsbi/algorithms/{name.lower()}.py, or `algorithm:` says whose variant it is; "
+                    f"{_available(name, self.algorithms)}"
                 )
-            elif name in algorithms.names() and isinstance(settings, dict):
-                taken = [
-                    "parts",
-                    *(key for key in algorithms.settings_of(name) if key not in _COMMON_SETTINGS),
-                ]
+            elif algorithm != name and name in self.algorithms:
+                key = f"methods.{name}.algorithm"
+                yield f"{self._quote(key)}: {name} is an algorithm of its own; give the variant another name"
+            elif isinstance(algorithm, str) and algorithm.isupper() and algorithm not in self.algorithms:
+                key = f"methods.{name}.algorithm"
+                yield f"{self._quote(key)}: no such algorithm; {_available(algorithm, self.algorithms)}"
+            elif algorithm in algorithms.names() and isinstance(settings, dict):
+                known = [key for key in algorithms.settings_of(algorithm) if key not in _COMMON_SETTINGS]
+                taken = ["parts", "algorithm", *known]
                 for key in (key for key in settings if key not in taken):
-                    text = f"{name} has no such setting; it takes {', '.join(taken)}"
+                    text = f"{algorithm} has no such setting; it takes {', '.join(taken)}"
                     yield f"{self._quote(f'methods.{name}.{key}')}: {text}"
                 low, high = settings.get("narrowest", 0), settings.get("widest", 1)
                 if is_number(low) and is_number(high) and low > high:
@@ -129,7 +135,7 @@ class Rules:
 
     def _names(self) -> Iterator[str]:
         """Names of tasks and methods that have no file."""
-        task_names, method_names = tasks.names(), algorithms.names()
+        task_names, method_names = tasks.names(), [*algorithms.names(), *_mapping(self._at("methods"))]
         for keys, kind, known in ((_TASK_LISTS, "task", task_names), (_METHOD_LISTS, "method", method_names)):
             for key in (f"sbibm.{key}" for key in keys):
                 for name in self._list(key):

@@ -189,6 +189,20 @@ def test_numbers_of_observations_are_split_into_batches():
     assert [jrnmm.sample("3d", 9, "samples", "JAC", f"{i}-of-2").n_obs for i in (1, 2)] == [(1,), (8,)]
 
 
+def test_calibration_draws_have_covariances_without_noise():
+    """Fifty samples are too few for the published estimator; the draws at the observations keep it."""
+    chosen = {
+        kind: STUDY.jrnmm.sample("3d", 9, kind, "GAUSS", "1-of-1").methods.options["GAUSS"]
+        for kind in ("samples", "calibration")
+    }
+    assert chosen["samples"]["covariances"] == "published"
+    assert (chosen["calibration"]["covariances"], chosen["calibration"]["cov_steps"]) == ("whitened", 30)
+    assert (
+        "covariances"
+        not in STUDY.jrnmm.sample("3d", 9, "calibration", "JAC", "1-of-1").methods.options["JAC"]
+    )
+
+
 def test_work_grows_with_what_is_computed():
     assert work.network_rows({"steps": 10}, 5, 2, step=0) == 10 * 5 * 2 / 1000
     covariances = {"steps": 10, "cov_steps": 4, "cov_samples": 3, "inner_steps": 2}

@@ -62,6 +62,7 @@ class Look:
 METHODS = {
     "GAUSS": Look("tab:blue", "*", size=6.5),
     "GAUSS (CFG)": Look("#00BBFF", "*", size=6.5),
+    "GAUSS_WHITENED": Look("#4C4CFF", "s"),
     "GAUSS_PD": Look("#123A7A", "D", size=4.2),
     "JAC": Look("tab:orange", "^", size=4.5),
     "JAC_PD": Look("#A34700", "v", size=4.5),

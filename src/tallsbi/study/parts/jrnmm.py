@@ -12,6 +12,7 @@ from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
 
 EMBEDDING = (64, 64, 64, 32)
+WITHOUT_NOISE = {"covariances": "whitened", "cov_steps": 30}  # the covariances of GAUSS for calibration draws
 SINGLE_DRAWS = 1000  # of each single observation: as many as a density estimate can show
 
 
@@ -94,8 +95,10 @@ class JrnmmPart(TrainedPart):
         """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for each observation."""
         options = partial(self.options, algorithm, self.section["max_steps"])
         if variant == "calibration":
-            # As many samples for the covariances of GAUSS as elsewhere would dominate the whole study.
+            # As many samples for the covariances of GAUSS as elsewhere would dominate the whole study; few are
+            # honest only without noise (docs/jrnmm.md).
             few = options(cov_samples=self.calibration["cov_samples"])
+            few |= WITHOUT_NOISE if "covariances" in few else {}
             given = {"names": both(algorithm), "n_obs": self.n_obs, "samples": 1, "batch": batch}
             return self.sampling(problem, {algorithm: few}, kind=variant, n_train=n_train, **given)
         if variant == "single":
