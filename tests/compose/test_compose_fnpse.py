@@ -5,6 +5,7 @@ import torch
 from oracles import GaussianCase, relative_error
 
 from tallsbi.compose.fnpse import FactorisedScore
+from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import Schedule
 
 SHARP = Schedule(quadratic=9.975, linear=0.05, floor=0.0)
@@ -45,3 +46,23 @@ def test_one_observation_has_no_prior_term():
     theta, tall = case.states(0.2), FactorisedScore(case.bound(), case.prior(), 2)
     assert bool((tall.parts(theta, 0.2)[1] == 0).all())
     torch.testing.assert_close(tall(theta, 0.2), case.bound()(theta, 0.2)[:, :, 0])
+
+
+def test_the_path_of_the_text_has_the_same_end():
+    """(1 - n)(1 - t) times the score of the prior that is not diffused."""
+    case = GaussianCase(2, 5, 3, schedule=SHARP)
+    theta, tall = case.states(0.2), FactorisedScore(case.bound(), case.prior(), 2, "annealed")
+    prior = case.prior()
+    exact = torch.linalg.solve(prior.cov, (prior.mean[:, None] - theta).mT).mT
+    torch.testing.assert_close(tall.parts(theta, 0.2)[1], -4 * 0.8 * exact)
+    torch.testing.assert_close(tall(theta, 0.0), FactorisedScore(case.bound(), prior, 2)(theta, 0.0))
+    with pytest.raises(ValueError, match="prior_term = 'other': must be one of diffused, annealed"):
+        FactorisedScore(case.bound(), prior, 2, "other")
+
+
+def test_a_box_that_is_not_diffused_has_no_score():
+    """Neither inside nor beyond, where its (1 - n)-fold edge would push draws away without end."""
+    case, box = GaussianCase(1, 4, 2), Uniform(torch.full((2,), -1.0), torch.full((2,), 1.0))
+    theta = torch.tensor([[[0.0, 0.999999], [1.0, -1.0], [3.0, -9.0]]], dtype=torch.float64)
+    prior = FactorisedScore(case.bound(), box, 1, "annealed").parts(theta, 0.1)[1]
+    assert float(prior.abs().max()) < 1e-12

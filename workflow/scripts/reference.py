@@ -7,10 +7,10 @@ job = start(snakemake)
 from tallsbi.storage.files import read_dataset
 from tallsbi.study.references.sbibm import reference_posterior
 from tallsbi.study.settings.reference import ReferenceSettings
-from tallsbi.study.tasks import load
+from tallsbi.study.tasks import simulator
 
 settings = ReferenceSettings.from_params(job.settings)
-task, n_obs = load(settings.problem.name), settings.n_obs
+task, n_obs = simulator(settings.problem), settings.n_obs
 x = read_dataset(snakemake.input[0])["x"].values[:, : max(n_obs)]
 for index, n in enumerate(n_obs):
     sizes = n, settings.samples, settings.chains

@@ -29,13 +29,15 @@ class SharedSettings:
     """What a configuration says for all methods at once.
 
     `clip`: half-width of the box of a `-clip` method. `eta`: DDIM's churn by the number of steps, `eta_default` for
-    any other. `switch_over`: the level of sqrt(alpha) of `tallsbi.compose.base.WeightedScore`.
+    any other. `switch_over`: the level of sqrt(alpha) of `tallsbi.compose.base.WeightedScore`. `prior_term`: that of
+    `tallsbi.compose.fnpse.FactorisedScore`.
     """
 
     clip: float
     eta: Mapping[int, float]
     eta_default: float
     switch_over: float
+    prior_term: str = "diffused"
 
 
 def names() -> list[str]:
@@ -129,8 +131,9 @@ def configured(name: str, settings: Mapping[str, Any], shared: SharedSettings) -
     accepted = load(name).settings()
     if "eta" in accepted:
         chosen["eta"] = shared.eta.get(chosen["steps"], shared.eta_default)
-    if "switch_over" in accepted:
-        chosen["switch_over"] = shared.switch_over
+    for key in ("switch_over", "prior_term"):
+        if key in accepted:
+            chosen[key] = getattr(shared, key)
     return build(name, chosen, clip=shared.clip)
 
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.shared.summed import SummedScores
+from tallsbi.algorithms.shared.summed import AlongPath
 from tallsbi.samplers.langevin import Langevin
 
 
 @dataclass(frozen=True, kw_only=True)
-class LangevinAlgorithm(SummedScores, Langevin):
+class LangevinAlgorithm(AlongPath, Langevin):
     pass
 
 

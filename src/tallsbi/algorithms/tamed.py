@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.shared.summed import SummedScores
+from tallsbi.algorithms.shared.summed import AlongPath
 from tallsbi.samplers.tamed import TamedLangevin
 
 
 @dataclass(frozen=True, kw_only=True)
-class TamedAlgorithm(SummedScores, TamedLangevin):
+class TamedAlgorithm(AlongPath, TamedLangevin):
     pass
 
 

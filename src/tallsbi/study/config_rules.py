@@ -16,8 +16,8 @@ from tallsbi.runner.config_errors import Layers
 from tallsbi.runner.config_schema import close, did_you_mean, is_number, look_up
 from tallsbi.study import tasks
 
-# `ddim.eta` and `fidelity.uniform_switch` set these for all methods alike.
-_COMMON_SETTINGS = {"eta", "switch_over"}
+# `ddim.eta`, `fidelity.uniform_switch` and `fidelity.fnpse_prior` set these for all methods alike.
+_COMMON_SETTINGS = {"eta", "switch_over", "prior_term"}
 # The figures and rules of these parts are about GAUSS.
 _PARTS_ABOUT_GAUSS = ("toy", "sbibm", "jrnmm")
 # A value that must be on a grid, because a table or figure shows it: below `toy`.

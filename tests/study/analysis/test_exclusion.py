@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_data import frame, together
 
-from tallsbi.study.analysis.exclusion import Exclusion, keep, numbers, outliers, published
+from tallsbi.study.analysis.exclusion import LISTED, Exclusion, keep, numbers, outliers, published
 
 ORDINARY = 0.1 + 0.001 * np.arange(25)
 
@@ -84,3 +84,16 @@ def test_flagged_sets_leave_every_method_and_cell():
 def test_a_task_without_data_has_no_sets(task):
     rule = published(frame(ORDINARY, task="gmm"), task)
     assert rule.sets == rule.kept == rule.excluded == ()
+
+
+def test_published_lists_take_the_place_of_the_rule():
+    """By the paper's numbers: 18 sets of SLCP, 21 of Lotka-Volterra and 17 of SIR are left."""
+    lists = {task: published(frame(worst_at(7), task=task), task, listed=True) for task in LISTED}
+    assert {task: numbers(rule.excluded) for task, rule in lists.items()} == {
+        "slcp": "1, 3, 5, 6, 17, 19, 25",
+        "lotka_volterra": "3, 19, 20, 23",
+        "sir": "5, 6, 8, 12, 15, 20, 23, 24",
+    }
+    assert [len(rule.kept) for rule in lists.values()] == [18, 21, 17]
+    assert published(frame(worst_at(7), task="gmm"), "gmm", listed=True).excluded == (7,)  # no list: the rule
+    assert published(frame(ORDINARY[:5]), "slcp", listed=True).void  # three of five would go

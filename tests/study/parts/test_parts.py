@@ -13,6 +13,7 @@ import yaml
 from tallsbi.runner.config import load_or_exit, merge
 from tallsbi.study.config_rules import problems
 from tallsbi.study.parts import work
+from tallsbi.study.parts.artifacts import SETTINGS
 from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.select import Candidate
 
@@ -201,6 +202,39 @@ def test_calibration_draws_have_covariances_without_noise():
         "covariances"
         not in STUDY.jrnmm.sample("3d", 9, "calibration", "JAC", "1-of-1").methods.options["JAC"]
     )
+
+
+def test_the_stated_protocol_is_the_text():
+    """theta and x embedded, F-NPSE's path, the variances of the mixture."""
+    stated = Study(resolved(protocol="stated"))
+    assert stated.jrnmm.architecture() == {
+        "hidden": (256, 256, 256),
+        "frequencies": 3,
+        "theta_embedding": (64, 64, 64, 32),
+        "x_embedding": (64, 64, 64, 32),
+    }
+    for study, term, stds in ((STUDY, "diffused", (2.25, 1 / 9)), (stated, "annealed", (1.5, 1 / 3))):
+        methods = study.toy.shared("LANGEVIN", "GAUSS", "DET_GEF")
+        assert methods.algorithm("LANGEVIN").prior_term == term
+        assert methods.algorithm("DET_GEF").prior_term == "diffused"
+        assert (
+            study.sbibm.sampling("sir", {}, n_train=9, kind="sets", names=(), n_obs=[1]).methods.prior_term
+            == term
+        )
+        assert study.sbibm.observe("gmm_uniform", "observations").problem.stds == stds
+        assert study.sbibm.reference("gmm").problem.stds == stds
+        assert study.sbibm.observe("sir", "observations").problem.stds is None
+        assert study.sbibm.train("gmm", 100).problem.stds is None  # depends on the prior alone
+
+
+@pytest.mark.parametrize(
+    ("value", "exclude", "listed"), [(True, True, False), (False, False, False), ("listed", True, True)]
+)
+def test_sets_are_excluded_by_rule_or_list(value, exclude, listed):
+    study = changed("fidelity", "exclude_sets", to=value)
+    rows = SETTINGS["tasks"](study, ["slcp"])
+    assert (rows.exclude, rows.listed) == (exclude, listed)
+    assert SETTINGS["sbibm_tables"](study, ["slcp"]).listed == listed
 
 
 def test_work_grows_with_what_is_computed():

@@ -9,6 +9,7 @@ import torch
 from task_oracles import OBSERVATIONS, shipped, smallest_p_value
 
 from tallsbi.study import tasks
+from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.tasks import bernoulli_glm, sir
 
 SBIBM = ["slcp", "two_moons", "bernoulli_glm", "bernoulli_glm_raw"]
@@ -114,6 +115,16 @@ def test_populations_are_clipped():
     logs = task.log_populations(np.array([[2.5, 0.02, 0.1, 0.05], [0.1, 0.5, 5.0, 1e-4]]))
     assert logs.min() == pytest.approx(np.log(1e-10))
     assert logs.max() <= np.log(1e4)
+
+
+def test_components_of_the_mixture_are_configured():
+    """The published standard deviations unless told otherwise; with the same noise, draws scale with them."""
+    theta, stds = np.zeros((400, 10)), (1.5, 1 / 3)
+    plain, other = (tasks.simulator(ProblemSettings("gmm", stds=each)) for each in (None, stds))
+    drawn = [task.simulate(theta, np.random.default_rng(1)) for task in (plain, other)]
+    ratio = (drawn[1] / drawn[0])[:, 0]
+    assert set(np.round(ratio, 6)) == {round(1.5 / 2.25, 6), 3.0}
+    assert tasks.simulator(ProblemSettings("gmm")).component_stds == (2.25, 1 / 9)
 
 
 @pytest.mark.parametrize("name", ["gmm", "gmm_uniform"])

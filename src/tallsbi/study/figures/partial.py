@@ -38,7 +38,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     """
     partial = data["partial"]
     tasks = {
-        task: TaskData.of(partial, data["metrics"], task, settings.exclude)
+        task: TaskData.of(partial, data["metrics"], task, settings)
         for task in settings.present(partial.task, "distances with groups of observations")
     }
     lines, ticks = lines_of(partial), sorted(partial.n_train.unique().tolist())

@@ -47,10 +47,10 @@ class TaskData:
     sets: str
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, metrics: pd.DataFrame, task: str, exclude: bool) -> TaskData:
+    def of(cls, frame: pd.DataFrame, metrics: pd.DataFrame, task: str, settings: TaskRows) -> TaskData:
         """The rows of a task; the exclusion rule looks at `metrics`, which has all methods."""
-        every, rule = frame[frame.task == task], exclusion.published(metrics, task)
-        if exclude and rule.excluded:
+        every, rule = frame[frame.task == task], exclusion.published(metrics, task, settings.listed)
+        if settings.exclude and rule.excluded:
             kept, total = exclusion.keep(every, rule), count_sets(every)
             return cls(kept, every, f"{kept['set'].nunique()} of {total}")
         return cls(every, None, count_sets(every))
@@ -79,10 +79,7 @@ def draw(
     frame = metrics[~metrics.method.isin(list(hidden))]
     frame = frame[frame.method.isin(list(shown))] if shown else frame
     what = "distances of a method to show"
-    tasks = {
-        task: TaskData.of(frame, metrics, task, settings.exclude)
-        for task in settings.present(frame.task, what)
-    }
+    tasks = {task: TaskData.of(frame, metrics, task, settings) for task in settings.present(frame.task, what)}
     all_shown = pd.concat([task.frame for task in tasks.values()])
     column = {"n": "n_train", "n_train": "n"}[x]
     columns = sorted(all_shown[column].unique().tolist())

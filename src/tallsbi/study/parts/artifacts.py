@@ -10,6 +10,7 @@ from tallsbi.study.settings import artifacts as settings
 from tallsbi.study.settings.base import Settings
 from tallsbi.study.tasks import has_uniform_prior, label_of
 
+LISTED = "listed"  # the value of fidelity.exclude_sets that takes the published lists
 JRNMM_LABELS = {"C": "$C$", "mu": r"$\mu$", "sigma": r"$\sigma$", "g": "$g$"}
 
 
@@ -42,7 +43,8 @@ def _toy_tables(study: Study, problem: str) -> Settings:
 
 def _task_rows(study: Study, tasks: Sequence[str]) -> Settings:
     labels = {task: label_of(task) for task in tasks}
-    return settings.TaskRows(tuple(tasks), labels, study.sbibm.fidelity["exclude_sets"])
+    exclude = study.sbibm.fidelity["exclude_sets"]
+    return settings.TaskRows(tuple(tasks), labels, bool(exclude), exclude == LISTED)
 
 
 def _sbibm_tables(study: Study, tasks: Sequence[str]) -> Settings:
@@ -52,6 +54,7 @@ def _sbibm_tables(study: Study, tasks: Sequence[str]) -> Settings:
         extra_tasks=tuple(sbibm.section["extra_tasks"]),
         table_n_obs=tuple(sbibm.section["table_n_obs"]),
         labels={task: label_of(task) for task in sbibm.problems},
+        listed=sbibm.fidelity["exclude_sets"] == LISTED,
     )
 
 

@@ -62,6 +62,7 @@ class Part:
             eta_default=ddim["eta_default"],
             clip=self.config["clip"],
             switch_over=switch_over,
+            prior_term=self.fidelity["fnpse_prior"],
         )
 
 

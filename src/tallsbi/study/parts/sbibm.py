@@ -7,6 +7,7 @@ from tallsbi.study.parts.part import TrainedPart, both
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
 from tallsbi.study.settings.measure import MeasureSettings
+from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.reference import ReferenceSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
@@ -14,6 +15,7 @@ from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
 from tallsbi.study.settings.time import ManySettings, TimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
+MIXTURES = ("gmm", "gmm_uniform")  # the tasks with the components of fidelity.gmm_stds
 VARIANTS = ("samples", "other_bounds", "guidance", "partial")
 """The folders of samples of one network size: the paper's, with other bounds, and of the two appendices."""
 
@@ -62,6 +64,11 @@ class SbibmPart(TrainedPart):
         return [task for task in tasks if task in self.problems]
 
     # Data
+
+    def problem(self, name: str, *, prior: bool = False, truth: bool = False) -> ProblemSettings:
+        """With the components of a mixture, except for what depends on its prior alone."""
+        configured = name in MIXTURES and not prior
+        return ProblemSettings(name, stds=tuple(self.fidelity["gmm_stds"]) if configured else None)
 
     def simulate(self, problem: str, kind: str) -> SimulateSettings:
         """`simulations` for the ordinary networks, or `groups` of observations for partial factorisation."""

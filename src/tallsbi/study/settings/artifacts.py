@@ -30,11 +30,13 @@ class Pedagogical(Settings):
 
 @dataclass(frozen=True)
 class TaskRows(Settings):
-    """The tasks that a figure shows, how it names them, and whether the published rule excludes parameter sets."""
+    """The tasks that a figure shows, how it names them, and whether parameter sets are excluded: by the published rule
+    or, if `listed`, by the published lists."""
 
     tasks: tuple[str, ...]
     labels: dict[str, str]
     exclude: bool = False
+    listed: bool = False
 
     def __post_init__(self) -> None:
         unnamed = [task for task in self.tasks if task not in self.labels]
@@ -93,12 +95,14 @@ class ToyTables(Settings):
 
 @dataclass(frozen=True)
 class SbibmTables(Settings):
-    """The tasks in order, with their names, and the n that the tables show as far as there are data."""
+    """The tasks in order, with their names, and the n that the tables show as far as there are data; `listed`: the
+    kept sets are those that the published lists leave."""
 
     tasks: tuple[str, ...]
     extra_tasks: tuple[str, ...]
     table_n_obs: tuple[int, ...]
     labels: dict[str, str]
+    listed: bool = False
 
 
 @dataclass(frozen=True)

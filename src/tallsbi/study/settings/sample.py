@@ -13,18 +13,20 @@ KINDS = ("sets", "tall", "single", "calibration")
 
 @dataclass(frozen=True)
 class Methods(Settings):
-    """The settings of each algorithm by name, and those that all share: DDIM's churn by T, clipping, switch-over."""
+    """The settings of each algorithm by name, and those that all share: DDIM's churn by T, clipping, switch-over, and
+    the prior's term in F-NPSE's sum of scores."""
 
     options: dict[str, dict[str, Any]]
     eta: dict[str, float]
     eta_default: float
     clip: float
     switch_over: float
+    prior_term: str = "diffused"
 
     def algorithm(self, name: str, **changes: Any) -> Any:
         """The algorithm of a method, plain or `-clip`, with `changes` to its own settings."""
         eta = {int(steps): value for steps, value in self.eta.items()}
-        shared = SharedSettings(self.clip, eta, self.eta_default, self.switch_over)
+        shared = SharedSettings(self.clip, eta, self.eta_default, self.switch_over, self.prior_term)
         return configured(name, {**self.options[base_name(name)], **changes}, shared)
 
 

@@ -9,7 +9,7 @@ from tallsbi.random import integer_seed
 from tallsbi.study.references.sbibm import reference_posterior
 from tallsbi.study.settings.time import ManySettings
 from tallsbi.study.stages.simulate import observations
-from tallsbi.study.tasks import load
+from tallsbi.study.tasks import simulator
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def many_observations(settings: ManySettings) -> xr.Dataset:
     """As many observations of the first parameter sets as the largest n, others than those that `observe` makes."""
-    task, seed = load(settings.problem.name), integer_seed(settings.seed, "many")
+    task, seed = simulator(settings.problem), integer_seed(settings.seed, "many")
     return observations(task, settings.sets, max(settings.n_obs), seed)
 
 
@@ -27,7 +27,7 @@ def many_references(
     """Twice `samples` reference draws [n, set, sample, parameter], to have a distance of the reference to itself."""
     import xarray as xr
 
-    task, seed = load(settings.problem.name), integer_seed(settings.seed, "many")
+    task, seed = simulator(settings.problem), integer_seed(settings.seed, "many")
     x, samples = observed["x"].values, 2 * settings.samples
     each = [
         reference_posterior(task, x, n, samples, settings.chains, seed, progress)[["theta", "passed"]]

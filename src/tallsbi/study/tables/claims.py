@@ -25,15 +25,23 @@ WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
     """`data`: the tidy files of the run by the names in `claims.views`, and maybe the ledger of an `other` one."""
     distances, factor = data["sbibm_distances"], settings.fidelity["uniform_bounds_factor"]
+    exclude = settings.fidelity["exclude_sets"]
     facts = Facts(
         toy_metric=settings.toy_metric,
-        kept={task: exclusion.published(distances, task).kept for task in distances.task.unique()},
+        kept={
+            task: exclusion.published(distances, task, exclude == "listed").kept
+            for task in distances.task.unique()
+        },
         uniform_bounds="true" if factor == 1 else "widened",
         uniform_tasks=settings.uniform_tasks,
         theta=settings.theta,
         bounds=settings.bounds,
     )
-    switches = {**settings.fidelity, "uniform_bounds": facts.uniform_bounds}
+    switches = {
+        **settings.fidelity,
+        "uniform_bounds": facts.uniform_bounds,
+        "exclude_sets": bool(exclude),
+    }
     tidy = ledger(read(settings.claims), views(data, facts), switches)
     shown = pd.DataFrame(
         {

@@ -21,7 +21,9 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
     """`data`: the `metrics` of all tasks, and what the `paper` lists (metric, task, method)."""
     metrics = data["metrics"]
     tasks = [task for task in (*settings.tasks, *settings.extra_tasks) if task in set(metrics.task)]
-    tidy = pd.DataFrame([row for task in tasks for row in _rows(metrics[metrics.task == task], task)])
+    tidy = pd.DataFrame(
+        [row for task in tasks for row in _rows(metrics[metrics.task == task], task, settings.listed)]
+    )
     if tidy.empty:
         raise ValueError(f"n_obs = {sorted(set(metrics.n))}: the summary needs at least one n above 1")
     printed = data["paper"].groupby(["metric", "task"]).method.agg(list).to_dict()
@@ -38,11 +40,11 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
         for metric in METRICS
         for task, part in tidy[tidy.metric == metric].groupby("task", sort=False)
     ]
-    return Table(tidy, pd.DataFrame(shown), _note(tidy))
+    return Table(tidy, pd.DataFrame(shown), _note(tidy, settings.listed))
 
 
-def _rows(frame: pd.DataFrame, task: str) -> Iterator[dict[str, Any]]:
-    rule = exclusion.published(frame, task)
+def _rows(frame: pd.DataFrame, task: str, listed: bool) -> Iterator[dict[str, Any]]:
+    rule = exclusion.published(frame, task, listed)
     tall = frame[(frame.n_train == frame.n_train.max()) & (frame.n > 1)]
     if tall.empty:
         return
@@ -77,12 +79,12 @@ def _best(part: pd.DataFrame, over: str) -> str:
     return " = ".join(names) or "none: all diverged or blew up"
 
 
-def _note(tidy: pd.DataFrame) -> str:
+def _note(tidy: pd.DataFrame, listed: bool) -> str:
     out = tidy[(tidy.diverged_all > 0) | (tidy.blown_up_all > 0)].method
     n_train = sorted(set(tidy.n_train))
     return (
         f"N_train = {', '.join(map(str, n_train))}; distances averaged over n = {tidy.n.iloc[0].replace(' ', ', ')} "
         f"on each parameter set, then compared. A = B: a tie, the best first. {RULE} Out on some task: "
         f"{', '.join(dict.fromkeys(out)) or 'none'} (the CSV has the counts per task). 'kept sets': "
-        "after the published exclusion rule. Paper: as listed in its metric table."
+        f"after the published exclusion {'lists' if listed else 'rule'}. Paper: as listed in its metric table."
     )

@@ -30,7 +30,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables, *, task: str) 
         raise ValueError(
             f"task = {task!r}: no distances of this task in the data; add it to the study's tasks"
         )
-    rule = exclusion.published(metrics, task)
+    rule = exclusion.published(metrics, task, settings.listed)
     at = metrics[metrics.n_train == metrics.n_train.max()]
     counts = _counts(settings.table_n_obs, sorted(set(at.n.tolist())))
     tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule)])
@@ -126,6 +126,12 @@ def _note(tidy: pd.DataFrame, settings: SbibmTables, rule: exclusion.Exclusion) 
     label = settings.labels.get(rule.task, rule.task)
     if rule.void:
         kept = "The published exclusion rule would leave fewer than half of the sets and is not applied. "
+    elif rule.listed:
+        kept = (
+            f"'kept': the {len(rule.kept)} sets that the published list leaves (it excludes number "
+            f"{exclusion.numbers(rule.excluded)}, counted from 1, for every method); the paper's numbers are averages "
+            "over the same parameters. "
+        )
     else:
         kept = (
             f"'kept': the {len(rule.kept)} sets left by the published exclusion rule, which drops those where GAUSS "

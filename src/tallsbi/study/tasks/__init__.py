@@ -67,4 +67,5 @@ def simulator(settings: ProblemSettings) -> TrainingProblem:
     if settings.name in JRNMM:
         problem = importlib.import_module(module_of(settings.name))
         return problem.JansenRit(settings.name, settings.bounds, settings.theta)
-    return load(settings.name)
+    task = load(settings.name)
+    return task if settings.stds is None else task.with_stds(settings.stds)  # type: ignore[attr-defined]
