@@ -39,14 +39,28 @@ def start(tmp_path, monkeypatch):
 
 def test_nothing_given_is_nothing_passed_on(start):
     words = start("--scale=", "--protocol=", "--config=", "--args=")
-    assert words == ["-m", "snakemake", "--cores", "all"]
+    assert words == ["-m", "snakemake", "--logger", "tallsbi", "--cores", "all"]
 
 
 def test_settings_come_last_and_whole(start):
     words = start("--scale=paper", "--config=seed=7 'toy={noise: [0, 1]}'", "--args=--dry-run toy")
-    assert words[2:] == [
+    assert words[4:] == [
         "--cores", "all", "--dry-run", "toy", "--config", "scale=paper", "seed=7", "toy={noise: [0, 1]}",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("sbibm.sets=3 seed=7", ["seed=7", 'sbibm={"sets": 3}']),
+        ("toy.mala.draws=3 toy.n_obs=[1, 8]", ['toy={"mala": {"draws": 3}, "n_obs": [1, 8]}']),
+        ("toy={seeds: 2} toy.mala.draws=3", ['toy={"seeds": 2, "mala": {"draws": 3}}']),
+        ("toy={noise: [0, 1]} sbibm.tasks=[sir]", ["toy={noise: [0, 1]}", 'sbibm={"tasks": ["sir"]}']),
+        ("ddim.eta.50=1e-3", ['ddim={"eta": {"50": "1e-3"}}']),
+    ],
+)
+def test_dotted_keys_become_blocks(start, config, words):
+    assert start(f"--config={config}")[7:] == words
 
 
 @pytest.mark.parametrize("value", ["smoke; touch x", "$(touch x)", "`touch x`", "a\nb", "'", "--unlock"])
@@ -60,7 +74,8 @@ def test_scale_is_one_word_whatever_it_holds(start, value):
         (["--config='a"], "No closing quotation"),
         (["--config=seed"], "'seed' is not of the form key=value"),
         (["--config=--unlock"], "not of the form"),
-        (["--config=toy.mala.draws=3"], r"given in its block: CONFIG='\"toy=\{mala: \{draws: 3\}\}\"'"),
+        (["--config=seed=1 toy.seeds=2 seed=3"], "seed is given twice"),
+        (["--config=.seeds=2"], "not of the form"),
         (["--args='a"], "ARGS"),
     ],
 )
@@ -117,7 +132,11 @@ def test_what_was_cleared_is_said(start, monkeypatch, capsys):
     ("text", "message"),
     [
         ("scale: [smoke\nprotocol: x", "config.yaml, line 2: not usable as YAML"),
-        ("", "config.yaml: must be a mapping of keys to values"),
+        ("", "config.yaml, line 1: the file is empty"),
+        ("# nothing\n", "config.yaml, line 1: the file is empty"),
+        ("- 1\n", "config.yaml, line 1: must be a mapping"),
+        ("scale: smoke\ntoy:\n\tseeds: 1\n", "config.yaml, line 3: .*the line holds a tab: use spaces"),
+        ("scale: smoke\nscale: x\n", "config.yaml, line 2: .*the key `scale` is given twice"),
         ("protocol: published", "config.yaml: scale is missing; add a line `scale: ...`"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ class Project:
 
     stages: plan.Stages
     timed: tuple[str, ...]  # patterns of the results that hold measured times, below results/<run>/
+    verdicts: Callable[[Path], str] = lambda folder: ""  # what the run has found, in a few words
 
 
 def main(project: Project, arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
@@ -47,7 +48,7 @@ def main(project: Project, arguments: Sequence[str] | None = None, root: Path | 
             case "plan":
                 print(plan.describe(run, project.stages))
             case "where":
-                print("\n".join(where.describe(run)))
+                print("\n".join(where.describe(run, project.verdicts)))
             case "directory":
                 print(run.folder)
     except (DataError, guard.GuardError, plan.PlanError) as error:

@@ -16,6 +16,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tallsbi.storage.files import DataError, write_text
 
@@ -76,6 +77,10 @@ class CostModel:
         """Predicted seconds of processor time."""
         rate = self.rate(key)
         return rate.overhead + rate.per_unit * work
+
+    def seconds_of(self, resources: Any, rule: str) -> float:
+        """The same for the resources of one of Snakemake's jobs; a rule without a key costs little."""
+        return self.seconds(str(resources.get("key", rule)), float(resources.get("work", 1)))
 
     def runtime(self, key: str, work: float, attempt: int = 1) -> int:
         """A time limit in minutes; a repeated job gets more."""

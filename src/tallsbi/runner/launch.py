@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import sys
@@ -13,6 +14,20 @@ from tallsbi.runner.options import Run, words
 
 # With these options Snakemake would run another configuration than the one that `guard` has checked.
 _SETTINGS_OPTIONS = {"--config", "-C", "--configfile", "--configfiles"}
+# What these print is wanted as it is.
+_OTHER_OUTPUT = re.compile(
+    r"--(unlock|report|lint|summary|detailed-summary|list.*|rulegraph|dag|filegraph|d3dag|help|version|archive|"
+    r"quiet|verbose|logger|cleanup-metadata|print-compilation|delete-.*|debug.*)(=.*)?|-[a-zA-Z]*[qhlSDv][a-zA-Z]*"
+)
+DISPLAY = "snakemake_logger_plugin_tallsbi"
+
+
+def display_options(arguments: Sequence[str]) -> list[str]:
+    """Snakemake's options for the living display: none with VERBOSE=1, and where other output is asked for."""
+    verbose = os.environ.get("VERBOSE", "") not in ("", "0")
+    if verbose or any(_OTHER_OUTPUT.fullmatch(word) for word in arguments):
+        return []
+    return ["--logger", "tallsbi"] if importlib.util.find_spec(DISPLAY) else []
 
 
 def is_dry(arguments: Sequence[str]) -> bool:
@@ -32,7 +47,8 @@ def start(run: Run, arguments: str) -> int:
         notes = guard.prepare(run.root, run.name)
         if notes:
             print(f"Taking up the work: {'; '.join(notes)}.", file=sys.stderr)
-    command = ["snakemake", "--cores", "all", *extra, *(["--config", *run.settings] if run.settings else [])]
+    command = ["snakemake", *display_options(extra), "--cores", "all", *extra]
+    command += [*(["--config", *run.settings] if run.settings else [])]
     sys.stdout.flush()
     # In place of this process, so that signals reach Snakemake and its process number is the one make knows.
     os.execv(sys.executable, [sys.executable, "-m", *command])

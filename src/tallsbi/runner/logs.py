@@ -14,6 +14,7 @@ _MARK = "_tallsbi_job"
 
 _FILE_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _TERMINAL_FORMAT = "%(levelname)s %(name)s: %(message)s"
+_CLEAR = "\r\x1b[K"  # the living line of the run (`tallsbi.runner.display`) may stand where a job writes
 
 
 def setup(log_path: str | Path | None, name: str) -> logging.Logger:
@@ -23,7 +24,8 @@ def setup(log_path: str | Path | None, name: str) -> logging.Logger:
     stacks of crashes below Python go to the log file too. A second call replaces the first.
     """
     reset()
-    _add(logging.StreamHandler(), logging.INFO if log_path is None else logging.WARNING, _TERMINAL_FORMAT)
+    level = logging.INFO if log_path is None else logging.WARNING
+    _add(logging.StreamHandler(), level, _clear() + _TERMINAL_FORMAT)
     logging.getLogger().setLevel(logging.WARNING)
     logging.getLogger(PACKAGE).setLevel(logging.INFO)
     logger = logging.getLogger(f"{PACKAGE}.rule.{name}")
@@ -58,10 +60,16 @@ def _log_to_file(path: Path, logger: logging.Logger) -> None:
             logger.name, logging.CRITICAL, __file__, 0, "the job failed", (), (kind, error, trace)
         )
         handler.handle(record)
-        print(f"{logger.name} failed: {kind.__name__}: {error} (traceback in {path})", file=sys.stderr)
+        print(
+            f"{_clear()}{logger.name} failed: {kind.__name__}: {error} (traceback in {path})", file=sys.stderr
+        )
 
     setattr(report, _MARK, True)
     sys.excepthook = report
+
+
+def _clear() -> str:
+    return _CLEAR if sys.stderr.isatty() else ""
 
 
 def _add(handler: logging.Handler, level: int, pattern: str) -> None:

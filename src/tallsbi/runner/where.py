@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tallsbi.runner.options import Run
@@ -16,7 +17,7 @@ def artifacts(folder: Path) -> set[str]:
     return {path.name.split(".")[0] for path in files if path.is_file() and not path.name.startswith(".")}
 
 
-def describe(run: Run) -> list[str]:
+def describe(run: Run, verdicts: Callable[[Path], str] = lambda folder: "") -> list[str]:
     """One line for each kind of output that is there; a run without any gives a `DataError`."""
     rows = []
     for kind in ("tables", "figures"):
@@ -28,5 +29,7 @@ def describe(run: Run) -> list[str]:
     rows += [("Report", str(path), "") for path in reports if (run.root / path).is_file()]
     if not rows:
         raise DataError(f"{run.folder} has no tables or figures yet")
+    if words := verdicts(run.root / run.folder):
+        rows.append(("Claims", words, ""))
     width = max(len(place) for _, place, _ in rows)
     return [f"{title:<8} {place:<{width}}   {note}".rstrip() for title, place, note in rows]

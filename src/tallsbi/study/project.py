@@ -1,5 +1,7 @@
 """What the runner must be told about this study: its stages, and the results that hold times."""
 
+import csv
+from collections import Counter
 from pathlib import Path
 
 from tallsbi.runner.command import Project
@@ -22,6 +24,19 @@ TIMED = (
 )
 
 
+def verdicts(folder: Path) -> str:
+    """How many claims hold in a run, and how many do not; nothing if it has no ledger."""
+    ledger = folder / "tables/claims.csv"
+    if not ledger.is_file():
+        return ""
+    with ledger.open(encoding="utf-8", newline="") as rows:
+        # A claim with variants has several rows, one of which is its headline.
+        counts = Counter(
+            row.get("verdict", "?") for row in csv.DictReader(rows) if row.get("headline", "True") == "True"
+        )
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+
+
 def project(root: Path) -> Project:
     """The study in a repository."""
-    return Project(stages=STAGES, timed=(*TIMED, *timed_outputs(root)))
+    return Project(stages=STAGES, timed=(*TIMED, *timed_outputs(root)), verdicts=verdicts)
