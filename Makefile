@@ -15,6 +15,7 @@ PROTOCOL ?=
 CONFIG   ?=
 ARGS     ?=
 UPGRADE  ?=
+VERBOSE  ?=
 
 VENV     := .venv
 BIN      := $(VENV)/bin
@@ -33,50 +34,64 @@ READY    := $(VENV)/.ready-$(PINS)
 PIP      := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 
 # The shell gets these from its environment, in quotes: no value can become a command.
-export SCALE PROTOCOL CONFIG ARGS
+export SCALE PROTOCOL CONFIG ARGS VERBOSE
 SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
 STUDY    := $(BIN)/python -m tallsbi.study
 LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(STUDY) run $(SETTINGS)
 
+# A misspelt variable would be taken for none: `make results scale=laptop` would run the smoke scale.
+VARIABLES := PYTHON SCALE PROTOCOL CONFIG ARGS UPGRADE VERBOSE
+GIVEN     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+UNKNOWN   := $(filter-out $(VARIABLES) VENV BIN LOCK SBIBM CONDA PYTHONS PINS PINNED READY PIP SHELL MAKE%,$(GIVEN))
+ifneq ($(UNKNOWN),)
+wrong     := $(firstword $(UNKNOWN))
+right     := $(patsubst $(wrong):%,%,$(filter $(wrong):%,python:PYTHON scale:SCALE protocol:PROTOCOL config:CONFIG args:ARGS verbose:VERBOSE))
+hint      := $(if $(right),$(right)=$($(wrong)),CONFIG='$(wrong)=$($(wrong))')
+$(error $(wrong) is no variable of this Makefile, which has $(VARIABLES). Did you mean: make $(MAKECMDGOALS) $(hint))
+endif
+
+# A target says its group in brackets: use, cluster or develop (the default).
 .PHONY: help
-help: ## list the targets
-	@echo "Targets:"
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+help: ## [use] list the targets
+	@for group in use cluster develop; do echo "To $$group:" | sed 's/To cluster:/On a cluster:/'; \
+	  sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | sed -E '/\|\[/!s/\|/|[develop] /' \
+	    | awk -F'[|]\\[|\\] ' -v group=$$group '$$2 == group {printf "  %-18s %s\n", $$1, $$3}'; done
 	@echo "Variables:"
 	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
 	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
-	@echo "  CONFIG='key=value ...'       more settings of config.yaml, for this run"
+	@echo "  CONFIG='seed=7 sbibm.sets=3' more settings of config.yaml, for a run in a directory of its own"
 	@echo "  ARGS='...'                   more arguments for snakemake, e.g. ARGS=--dry-run"
+	@echo "  VERBOSE=1                    Snakemake's own text instead of the display"
 	@echo "  PYTHON=/path/to/python3.12   the interpreter .venv is made from (make clean first)"
 
 .PHONY: env
-env: $(READY) ## build .venv from the pins in envs/
+env: $(READY) ## [use] build .venv from the pins in envs/
 
 .PHONY: results
-results: $(READY) ## compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS)
+results: $(READY) ## [use] compute every table, figure and the report (SCALE, PROTOCOL, CONFIG, ARGS, VERBOSE)
 	@$(LAUNCH) --args="$$ARGS"
 	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(STUDY) where $(SETTINGS))
 
 .PHONY: verify
-verify: $(READY) ## compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
+verify: $(READY) ## [use] compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
 	@$(STUDY) verify $(SETTINGS)
 
 .PHONY: paper
-paper: ## the same as: make results SCALE=paper
+paper: ## [use] the same as: make results SCALE=paper
 	@$(MAKE) --no-print-directory results SCALE=paper
 
 .PHONY: report
-report: $(READY) ## make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
+report: $(READY) ## [use] make the report page of a run, and what it lacks (SCALE, PROTOCOL, CONFIG)
 	@$(LAUNCH) --args="make_report $$ARGS"
 	@$(STUDY) where $(SETTINGS)
 
 .PHONY: snakemake-report
-snakemake-report: $(READY) ## make Snakemake's own report of a finished run, a zip (SCALE, PROTOCOL, CONFIG)
+snakemake-report: $(READY) ## [use] make Snakemake's own report of a finished run, a zip (SCALE, PROTOCOL, CONFIG)
 	@run=$$($(STUDY) directory $(SETTINGS)); \
 	  $(LAUNCH) --args="--report $$run/snakemake-report.zip $$ARGS"; echo "Report: $$run/snakemake-report.zip"
 
 .PHONY: gallery
-gallery: $(READY) ## rewrite docs/gallery from a finished run (SCALE, by default laptop)
+gallery: $(READY) ## [use] rewrite docs/gallery from a finished run (SCALE, by default laptop)
 	@$(BIN)/python -m tallsbi.study.report.gallery $(SETTINGS)
 
 .PHONY: dag
@@ -89,7 +104,7 @@ test: $(READY) ## run the tests and report which lines of the package they run
 
 # The daemons are stopped again even if the tests themselves are killed.
 .PHONY: slurm-test
-slurm-test: $(READY) ## test the cluster profile on a SLURM of our own (as root, on Debian)
+slurm-test: $(READY) ## [cluster] test the cluster profile on a SLURM of our own (as root, on Debian)
 	@$(BIN)/python tests/slurm/cluster.py install
 	@status=0; PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -m slurm tests/slurm $$ARGS || status=$$?; \
 	  $(BIN)/python tests/slurm/cluster.py stop; exit $$status
@@ -99,11 +114,11 @@ bench: $(READY) ## time the hot loops against their bars (about two minutes)
 	@$(BIN)/python -m benchmarks $$ARGS
 
 .PHONY: plan
-plan: $(READY) ## say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
+plan: $(READY) ## [use] say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
 	@$(STUDY) plan $(SETTINGS)
 
 .PHONY: calibrate
-calibrate: $(READY) ## fit the cost model to the records of the runs under results/
+calibrate: $(READY) ## [cluster] fit the cost model to the records of the runs under results/
 	@$(STUDY) calibrate
 
 .PHONY: bench-peers
@@ -146,7 +161,7 @@ lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: n
 	@echo "$(LOCK): $$(grep -c == $(LOCK)) pins"
 
 .PHONY: clean
-clean: ## remove .venv and caches; results are left alone
+clean: ## [use] remove .venv and caches; results are left alone
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks .coverage
 	find src tests workflow benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -9,6 +9,10 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "src"))
 os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])))
 
+from tallsbi.runner.config import check_file_or_exit
+
+check_file_or_exit(ROOT)
+
 
 configfile: ROOT / "config.yaml"
 

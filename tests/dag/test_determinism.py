@@ -59,6 +59,7 @@ CONFIG = (
     setting("toy", TOY),
     f"jrnmm={JRNMM}",
     setting("methods", METHODS),
+    "run=smoke",
 )
 
 

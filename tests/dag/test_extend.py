@@ -31,7 +31,7 @@ observations: 4
 epochs: 30
 samples: 40
 """
-SMALL = ("--config", setting("sbibm", SIZES))
+SMALL = ("--config", setting("sbibm", SIZES), "run=smoke")
 
 
 def study_with(path: str, tmp_path) -> Study:

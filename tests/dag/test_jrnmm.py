@@ -27,7 +27,7 @@ JAC: {parts: [toy]}
 LANGEVIN: {parts: [toy]}
 DET_GEF: {parts: [toy]}
 """
-CONFIG = ("--config", setting("jrnmm", SIZES), setting("methods", METHODS))
+CONFIG = ("--config", setting("jrnmm", SIZES), setting("methods", METHODS), "run=smoke")
 FOLDER = "results/smoke/jrnmm"
 
 
@@ -75,5 +75,5 @@ def test_change_of_the_simulator_reruns_this_study_only(finished):
 
 def test_change_of_the_test_settings_leaves_training_and_samples_alone(finished):
     more = setting("jrnmm", SIZES.replace("permutations: 2", "permutations: 3"))
-    jobs = finished.planned("jrnmm", "--config", more, CONFIG[2])
+    jobs = finished.planned("jrnmm", "--config", more, *CONFIG[2:])
     assert set(jobs) == {"test_calibration", "collect", "draw_jrnmm_lc2st_3d", "draw_jrnmm_lc2st_4d"}

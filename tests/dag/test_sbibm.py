@@ -38,7 +38,7 @@ GAUSS_PD: {steps: 4, cov_samples: 20, cov_steps: 4}
 """
 
 
-CONFIG = ("--config", setting("sbibm", SIZES), setting("methods", METHODS))
+CONFIG = ("--config", setting("sbibm", SIZES), setting("methods", METHODS), "run=smoke")
 
 
 @pytest.fixture(scope="module")

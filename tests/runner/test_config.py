@@ -95,6 +95,38 @@ def test_run_name():
     assert cfg.run_name({"scale": "smoke", "protocol": "stated", "run": "trial-1"}) == "trial-1"
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, None),
+        ({"scale": "laptop"}, None),
+        ({"seed": 7}, "smoke-seed~7"),
+        ({"seed": "7", "scale": "paper", "protocol": "stated"}, "paper-stated-seed~7"),
+        ({"seed": 7, "sbibm": {"sets": 3}}, "smoke-sbibm.sets~3-seed~7"),
+        ({"sbibm": {"sets": 2}}, None),  # what the scale says
+        ({"sbibm": {"n_obs": [1, 4]}}, "smoke-sbibm.n_obs~1+4"),
+        ({"methods": {"LANGEVIN": {"tau": 0.1}}}, "smoke-methods.LANGEVIN.tau~0.1"),
+        ({"seed": 7, "run": "trial"}, "trial"),
+    ],
+)
+def test_settings_of_the_command_line_name_the_run(changes, name):
+    assert resolved(**changes).get("run") == name
+    given = top(**changes)
+    assert cfg.name_from_files(given, ROOT) == (name or cfg.run_name(given))
+
+
+def test_a_long_name_is_shortened_and_still_tells_runs_apart():
+    names = [resolved(toy={"noise": [k / 1000 for k in range(count)] + [0.01]})["run"] for count in (9, 8)]
+    assert len(set(names)) == 2
+    assert all(cfg.is_run_name(name) and name.startswith("smoke-toy.noise~") for name in names)
+
+
+def test_an_edit_of_config_yaml_keeps_the_directory(tree):
+    config = top(seed=7)
+    (tree / "config.yaml").write_text(yaml.safe_dump(config))
+    assert "run" not in cfg.resolve(config, tree, problems)
+
+
 # Mistakes
 
 # One case per line, in YAML as on the command line, then what the message must contain.
@@ -158,8 +190,9 @@ SMOKE, PUBLISHED = "workflow/scales/smoke.yaml", "workflow/protocols/published.y
 BROKEN_FILES = [
     (SMOKE, "toy:\n  seeds: ]\n", f"{SMOKE}, line 2: not usable as YAML"),
     (SMOKE, "toy: {}\nclip: 1\ntoy: {}\n", "line 3: not usable as YAML: the key `toy` is given twice"),
-    (SMOKE, "- 1\n", f"{SMOKE}: must be a mapping"),
-    (SMOKE, "", f"{SMOKE}: must be a mapping"),
+    (SMOKE, "- 1\n", f"{SMOKE}, line 1: must be a mapping"),
+    (SMOKE, "", f"{SMOKE}, line 1: the file is empty"),
+    (SMOKE, "toy:\n\tseeds: 1\n", f"{SMOKE}, line 2: not usable as YAML"),
     (SMOKE, "fidelity: {toy_prior: wide}", f"fidelity.toy_prior does not belong in {SMOKE}"),
     (SMOKE, "clip: 2.0\n", "a scale holds sizes only; set it in config.yaml"),
     (SMOKE, "toy: {seedz: 1}\n", f"toy.seedz: unknown key (from {SMOKE})"),

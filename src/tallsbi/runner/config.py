@@ -7,6 +7,7 @@ passes its own rules between keys (`ConfigRules`).
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -55,13 +56,20 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten
 def read_yaml(root: Path, name: str) -> tuple[dict, list[str]]:
     """The mapping in a YAML file of the repository, and what is wrong with the file."""
     try:
-        data = yaml.load((root / name).read_text(encoding="utf-8"), Loader=Loader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
+        text = (root / name).read_text(encoding="utf-8")
+        data = yaml.load(text, Loader=Loader)
+    except UnicodeDecodeError as error:
+        return {}, [f"{name}: not usable as YAML: {error}"]
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         line = f", line {mark.line + 1}" if mark else ""
-        return {}, [f"{name}{line}: not usable as YAML: {getattr(error, 'problem', None) or error}"]
+        if mark and "\t" in "".join(text.splitlines()[mark.line : mark.line + 1]):
+            problem += "; the line holds a tab: use spaces"
+        return {}, [f"{name}{line}: not usable as YAML: {problem}"]
+    if data is None:
+        return {}, [f"{name}, line 1: the file is empty, it must be a mapping of keys to values"]
     if not isinstance(data, dict):
-        return {}, [f"{name}: must be a mapping of keys to values, found {shorten(data)}"]
+        return {}, [f"{name}, line 1: must be a mapping of keys to values, found {shorten(data)}"]
     return plain(data), []
 
 
@@ -153,7 +161,9 @@ def resolve(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
     scale_file, scale, scale_problems = read_overlay("scale", top, root, schema)
     protocol_file, protocol, protocol_problems = read_overlay("protocol", top, root, schema)
     layers = Layers(top, None if file_problems else file, {protocol_file: protocol, scale_file: scale})
-    merged = coerce(choose_methods(merge(merge(scale, protocol), top), top, layers.file), schema)
+    merged = _merged(top, scale, protocol, layers.file, schema)
+    if own := _own_name(merged, layers.file, scale, protocol, schema):
+        merged["run"] = own
 
     problems = file_problems + scale_problems + protocol_problems
     complete = scale and protocol  # without an overlay its keys are missing; naming them would hide the cause
@@ -165,6 +175,10 @@ def resolve(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
     return merged
+
+
+def _merged(top: dict, scale: dict, protocol: dict, file: dict | None, schema: dict) -> dict:
+    return coerce(choose_methods(merge(merge(scale, protocol), top), top, file), schema)
 
 
 def load_or_exit(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
@@ -179,14 +193,61 @@ def load_or_exit(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
         sys.exit(1)
 
 
+def check_file_or_exit(root: Path) -> None:
+    """Ends with one message if config.yaml is no YAML that can be used, before Snakemake reads it."""
+    problems = read_yaml(root, "config.yaml")[1]
+    if problems:
+        print(ConfigError(problems), file=sys.stderr)
+        sys.exit(1)
+
+
 def is_run_name(name: str) -> bool:
     """Whether the name is plain, as the schema demands: it cannot point outside results/."""
-    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._~+-]{0,63}", name) is not None
 
 
 def run_name(config: Mapping) -> str:
-    """The directory under results/: `run` if given, else the scale, and the protocol unless published."""
+    """The directory under results/: `run` if given, else the scale, and the protocol unless published.
+
+    `resolve` gives a `run` to a configuration with settings from the command line.
+    """
     if config.get("run"):
         return str(config["run"])
     suffix = "" if config["protocol"] == "published" else f"-{config['protocol']}"
     return f"{config['scale']}{suffix}"
+
+
+def _own_name(merged: dict, file: dict | None, scale: dict, protocol: dict, schema: dict) -> str | None:
+    """The name of a run with other settings than config.yaml gives it, so that it overwrites no other run's results."""
+    if file is None or "run" in merged or not {"scale", "protocol"} <= merged.keys():
+        return None
+    usual = _merged(file, scale, protocol, file, schema)
+    changed = {
+        dotted(path): value
+        for path, value in leaves(merged)
+        if path[0] not in FOLDERS and repr(look_up(usual, path)) != repr(value)
+    }
+    if not changed:
+        return None
+    name = "-".join([run_name(merged), *(f"{key}~{_in_name(changed[key])}" for key in sorted(changed))])
+    if is_run_name(name):
+        return name
+    digest = hashlib.sha256(repr(sorted(changed.items())).encode()).hexdigest()[:8]
+    return f"{re.sub(r'[^A-Za-z0-9._~+-]+', '_', name).lstrip('._~+-')[:50]}~{digest}"
+
+
+def _in_name(value: Any) -> str:
+    return "+".join(map(_in_name, value)) if isinstance(value, list) else str(value)
+
+
+def name_from_files(top: dict, root: Path) -> str:
+    """`run_name` of the configuration that `resolve` would make of `top`, without checking it."""
+    schema_file, folders = root / SCHEMA, {layer: root / folder for layer, folder in FOLDERS.items()}
+    chosen = {layer: folder / f"{top.get(layer)}.yaml" for layer, folder in folders.items()}
+    if not schema_file.is_file() or not all(path.is_file() for path in chosen.values()):
+        return run_name(top)  # the Snakefile explains what is wrong
+    file = read_yaml(root, "config.yaml")[0]
+    scale, protocol = (read_yaml(root, f"{FOLDERS[layer]}/{top[layer]}.yaml")[0] for layer in FOLDERS)
+    schema = load_schema(root)
+    merged = _merged(top, scale, protocol, file, schema)
+    return _own_name(merged, file, scale, protocol, schema) or run_name(merged)

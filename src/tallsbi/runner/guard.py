@@ -172,6 +172,19 @@ def check_writable(root: Path, folder: Path) -> None:
             probe.unlink(missing_ok=True)
 
 
+def demand_gpu() -> None:
+    """Ends the run if torch has no GPU here, before any job finds that out for itself."""
+    import torch
+
+    if not torch.cuda.is_available():
+        print(
+            "device = 'cuda', but torch sees no GPU on this machine: no job was started. Set device=cpu, or run where "
+            "there is one (`nvidia-smi` lists them; docs/cluster.md sends the jobs that need one to a GPU partition).",
+            file=sys.stderr,
+        )
+        sys.exit(1)
+
+
 def _processes() -> Iterator[tuple[psutil.Process, str]]:
     """The processes of this user, each with the mark in its environment, if there is one."""
     for process in psutil.process_iter():

@@ -1,18 +1,25 @@
 """The settings that `make` passes to a command, and the run they mean.
 
 `--config` is split into words as a shell would, quotes included, but no shell sees it: a value cannot become a
-command.
+command. A key below another is given with dots: `sbibm.sets=3`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tallsbi.runner.config import ConfigError, read_yaml, run_name
+import yaml
+
+from tallsbi.runner.config import ConfigError, merge, name_from_files, plain, read_yaml, run_name
+
+_SETTING = re.compile(r"(\w+(?:\.[\w-]+)*)=(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,15 @@ def chosen_run(given: argparse.Namespace, root: Path) -> Run:
     """The run that the options mean. Their values are not checked here: the Snakefile does that."""
     settings = _settings(given)
     config, problems = read_yaml(root, "config.yaml")
-    pairs = [word.partition("=") for word in settings]
-    chosen = {key: value for key, _, value in pairs if key in ("scale", "protocol", "run")}
-    lacking = [key for key in ("scale", "protocol") if key not in config | chosen]
+    top = merge(config, plain({key: _value(text) for key, text in settings.items()}))
+    lacking = [key for key in ("scale", "protocol") if key not in top]
     problems = problems or [f"config.yaml: {key} is missing; add a line `{key}: ...`" for key in lacking]
     if problems:
         raise SystemExit(str(ConfigError(problems)))
-    return Run(root, run_name(config | chosen), tuple(settings))
+    name = name_from_files(top, root)
+    if name != run_name(top):
+        settings["run"] = name
+    return Run(root, name, tuple(f"{key}={text}" for key, text in settings.items()))
 
 
 def words(text: str, name: str) -> list[str]:
@@ -58,23 +67,49 @@ def words(text: str, name: str) -> list[str]:
         raise SystemExit(f"{name}={text!r} cannot be split into words: {error}") from error
 
 
-def _settings(given: argparse.Namespace) -> list[str]:
-    """The options as Snakemake's --config takes them."""
-    named = [f"{key}={getattr(given, key)}" for key in ("scale", "protocol") if getattr(given, key)]
-    more = words(given.config, "CONFIG")
-    for word in more:
-        if nested := re.match(r"(\w+)\.([\w.]+)=(.*)", word):
-            outer, inner, value = nested.groups()
-            block = f"{inner}: {value}"
-            while "." in inner:
-                inner, _, last = inner.rpartition(".")
-                block = f"{inner}: {{{last}: {value}}}"
-            raise SystemExit(
-                f"CONFIG={given.config!r}: a key below another is given in its block: "
-                f"CONFIG='\"{outer}={{{block}}}\"'"
-            )
-        if not re.match(r"\w+=", word):
+def _settings(given: argparse.Namespace) -> dict[str, str]:
+    """The options as Snakemake's --config takes them: a key of the top level, and its value or block as text."""
+    settings = {key: getattr(given, key) for key in ("scale", "protocol") if getattr(given, key)}
+    seen: set[str] = set()
+    blocks: dict[str, Any] = {}
+    for word in _whole(words(given.config, "CONFIG")):
+        if not (match := _SETTING.fullmatch(word)):
             raise SystemExit(
                 f"CONFIG={given.config!r}: {word!r} is not of the form key=value; quote what holds spaces"
             )
-    return named + more
+        path, text = match[1], match[2]
+        if path in seen:
+            raise SystemExit(f"CONFIG={given.config!r}: {path} is given twice; keep one of them")
+        seen.add(path)
+        key, *inner = path.split(".")
+        if inner:
+            block: Any = _value(text)
+            for name in reversed(inner):
+                block = {name: block}
+            blocks[key] = merge(blocks.get(key, {}), block)
+        else:
+            settings[key] = text
+    for key, block in blocks.items():
+        whole = merge(_value(settings[key]), block) if key in settings else block
+        settings[key] = json.dumps(whole, ensure_ascii=False)
+    return settings
+
+
+def _whole(parts: list[str]) -> Iterator[str]:
+    """Words, with those put together again that a space inside brackets has split: `n_obs=[1, 8]`."""
+    word = ""
+    for part in parts:
+        word = f"{word} {part}" if word else part
+        if sum(map(word.count, "[{")) <= sum(map(word.count, "]}")):
+            yield word
+            word = ""
+    if word:
+        yield word
+
+
+def _value(text: str) -> Any:
+    """What a value means as YAML; text that is none stays text."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
