@@ -51,6 +51,10 @@ class Study:
 
     def planned(self, *arguments: str) -> dict[str, list[str]]:
         """The outputs of every rule that would run, by rule; empty when there is nothing to do."""
+        return self.dry_run(*arguments)[0]
+
+    def dry_run(self, *arguments: str) -> tuple[dict[str, list[str]], str]:
+        """The outputs of every rule that would run, by rule, and all that is said."""
         done = self.snakemake("--dry-run", "--cores", "2", *arguments)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
         jobs: dict[str, list[str]] = {}
@@ -61,7 +65,7 @@ class Study:
             elif found := _OUTPUT.match(line):
                 jobs.setdefault(rule, []).extend(found[1].split(", "))
         assert jobs or "Nothing to be done" in done.stdout + done.stderr
-        return jobs
+        return jobs, done.stdout + done.stderr
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replaces a piece of text that must be there exactly once."""

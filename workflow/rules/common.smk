@@ -4,12 +4,12 @@ import re
 
 from tallsbi.algorithms import base_name
 from tallsbi.algorithms import module_of as algorithm_module
-from tallsbi.runner import guard
-from tallsbi.runner import provenance
+from tallsbi.runner import display, guard, provenance
 from tallsbi.runner.config import load_or_exit, run_name
 from tallsbi.runner.costs import TABLE as COST_TABLE
 from tallsbi.runner.costs import read_model
 from tallsbi.runner.fingerprint import fingerprint
+from tallsbi.runner.recall import recall, renew
 from tallsbi.study.config_rules import problems as config_problems
 from tallsbi.study.parts.study import Study
 from tallsbi.study.parts import work
@@ -27,13 +27,30 @@ COSTS = read_model(ROOT / COST_TABLE)
 TIMING_THREADS = 1 if workflow.remote_exec else workflow._cores or 1
 
 
+# Results that were copied here are recognised before Snakemake decides what to run.
+if workflow.is_main_process:
+    for note in recall(Path(RESULTS)):
+        print(note, file=sys.stderr)
+
+
 # Who works here, so that the next `make results` can tell a working run from a killed one.
 onstart:
+    if CONFIG["device"] == "cuda" and workflow.local_exec:
+        guard.demand_gpu()
     guard.register(run_name(CONFIG))
+    display.expect(
+        {
+            job.jobid: COSTS.seconds_of(job.resources, job.rule.name)
+            for job in workflow.dag.needrun_jobs()
+        },
+        cores=(workflow._cores if workflow.local_exec else workflow.nodes) or 1,
+    )
 
 
 onsuccess:
     guard.release()
+    if workflow.touch:
+        renew(Path(RESULTS))
 
 
 onerror:

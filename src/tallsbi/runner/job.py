@@ -23,7 +23,7 @@ from types import FrameType, SimpleNamespace
 from typing import Any, TypeVar
 
 from tallsbi.progress import progress as report_progress
-from tallsbi.runner import logs, provenance
+from tallsbi.runner import logs, origins, provenance
 from tallsbi.storage import files
 
 Item = TypeVar("Item")
@@ -121,6 +121,7 @@ def start(snakemake: Any) -> Job:
     packages = tuple(sorted(_param(snakemake, "versions")))
     settings, code = _param(snakemake, "config"), str(_param(snakemake, "code"))
     log.info("started with %d threads, code %s, settings %s", threads, code, files.canonical_json(settings))
+    origins.keep_at_exit(snakemake)
     return Job(rule, settings, code, packages, snakemake.output, threads, log, log_path)
 
 

@@ -20,13 +20,16 @@ ABSENT = "not installed"
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
-    """The installed versions of the named distributions, without importing them."""
+    """The installed versions of the named distributions, without importing them.
+
+    A build tag ("+cpu") belongs to the machine, not to the study: results may move to a machine with another.
+    """
     return {package: _version(package) for package in sorted(packages)}
 
 
 def _version(package: str) -> str:
     try:
-        return metadata.version(package)
+        return metadata.version(package).partition("+")[0]
     except metadata.PackageNotFoundError:
         return ABSENT
 

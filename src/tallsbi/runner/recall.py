@@ -1,0 +1,257 @@
+"""Recognise results that were copied, moved or damaged, before Snakemake decides what to run.
+
+Snakemake decides by its own records (`.snakemake/metadata`) and by the times of files. Both are lost or wrong when
+results are copied by `cp`, `rsync`, git or an archive. Beside the results lies their origin (`tallsbi.runner.origins`),
+and that decides here, by checksums:
+
+- outputs with the recorded content, made from inputs with the recorded content: Snakemake's records are written as
+  they were, and outputs that look older than what they were made from get the present time;
+- outputs with another content, or whose inputs have another content: Snakemake's record says so, and the job reruns;
+- outputs without an origin and without a record of Snakemake: nobody knows where they come from, and the job reruns.
+
+Whether code, settings and versions are those of now is left to Snakemake, which compares its records as always.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tallsbi.runner import guard, manifest, origins
+from tallsbi.runner.origins import Origin
+from tallsbi.storage import files
+
+if TYPE_CHECKING:
+    from snakemake.persistence import MetadataRecord
+    from snakemake.persistence.file import FilePersistence
+
+CHECKSUMS = Path(".snakemake/checksums.json")
+SHOWN = 5  # files that a message names
+
+
+@dataclass
+class Checksums:
+    """Checksums of files, computed again only for files that the file system says have changed since the last time.
+
+    The time of the last change of a file's state (ctime) is among what is compared: no program can set it.
+    """
+
+    known: dict[str, list]
+    used: dict[str, list] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls) -> Checksums:
+        with contextlib.suppress(OSError, ValueError):
+            content = files.read_json(CHECKSUMS)
+            if isinstance(content, dict):
+                return cls(content)
+        return cls({})
+
+    def save(self) -> None:
+        if self.used != self.known:
+            files.write_json({**self.known, **self.used}, CHECKSUMS)
+
+    def of(self, path: str) -> str | None:
+        """The checksum, or None if there is no such file."""
+        state = _state(path)
+        if state is None:
+            return None
+        entry = self.used.get(path) or self.known.get(path)
+        if not isinstance(entry, list) or entry[:-1] != state:
+            entry = [*state, origins.checksum(path)]
+        self.used[path] = entry
+        return entry[-1]
+
+    def touch(self, path: str, nanoseconds: int) -> None:
+        """Gives a file this time, or the present one if it belongs to somebody else."""
+        content = self.of(path)
+        try:
+            os.utime(path, ns=(nanoseconds, nanoseconds))
+        except PermissionError:
+            os.utime(path)
+        self.used[path] = [*(_state(path) or []), content]
+
+
+def _state(path: str) -> list[int] | None:
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _time(path: str) -> int | None:
+    state = _state(path)
+    return state and state[1]
+
+
+@dataclass
+class Recalled:
+    """What was found: jobs whose records were written, files with another content, jobs with other inputs, ..."""
+
+    jobs: int = 0
+    damaged: list[str] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def notes(self, folder: Path) -> Iterator[str]:
+        if self.jobs:
+            yield f"{folder}: the results of {self.jobs} jobs are recognised by their checksums."
+        for paths, what in (
+            (self.damaged, "other content than their jobs wrote"),
+            (self.outdated, "other inputs now than they were made from"),
+            (self.unknown, "no record of where they come from"),
+        ):
+            if paths:
+                more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+                yield (
+                    f"{folder}: {len(paths)} files have {what} and are made again when they are asked for: "
+                    + (", ".join(paths[:SHOWN]) + more)
+                )
+
+
+def recall(folder: Path) -> list[str]:
+    """Prepares Snakemake's records of `results/<run>`; returns in words what it had to do. Works in this directory."""
+    known = origins.read_origins(folder)
+    if not known or any(head.run == folder.name and head.is_alive for head in guard.heads(Path())):
+        return []
+    checksums = Checksums.load()
+    persistence = _persistence()
+    recalled = Recalled()
+    _compare(_in_order(known), folder, checksums, persistence, recalled)
+    _mark_unknown(known, folder, persistence, recalled)
+    checksums.save()
+    return list(recalled.notes(folder))
+
+
+def _persistence() -> FilePersistence:
+    from snakemake.persistence.file import FilePersistence
+
+    return FilePersistence(nolock=True, path=Path(".snakemake").resolve())
+
+
+def _in_order(known: Iterable[Origin]) -> list[Origin]:
+    """Every job after those that made its inputs."""
+    makers = {path: origin for origin in known for path in origin.outputs}
+    order: dict[str, Origin] = {}
+    waiting = list(makers.values())
+    opened: set[str] = set()
+    while waiting:
+        origin = waiting[-1]
+        name = origin.outputs[0]
+        before = [] if name in opened else [makers[path] for path in origin.inputs if path in makers]
+        opened.add(name)
+        if ahead := [maker for maker in before if maker.outputs[0] not in opened]:
+            waiting.extend(ahead)
+        else:
+            order.setdefault(name, waiting.pop())
+    return list(order.values())
+
+
+def _compare(
+    ordered: list[Origin],
+    folder: Path,
+    checksums: Checksums,
+    persistence: FilePersistence,
+    recalled: Recalled,
+) -> None:
+    made = {path: origin.checksums.get(path) for origin in ordered for path in origin.outputs}
+    newest: dict[str, int] = {}  # of each output, the latest time among all files it was made from
+    for origin in ordered:
+        above = [moment for path in origin.inputs if (moment := _time(path)) is not None]
+        above += [newest[path] for path in origin.inputs if path in newest]
+        newest |= dict.fromkeys(origin.outputs, max(above, default=0))
+        outputs = [path for path in origin.outputs if os.path.isfile(path)]
+        if not outputs:
+            continue  # if anybody asks for them, Snakemake makes them
+        damaged = _differing(origin, origins.written_files(outputs), checksums.of)
+        watched = (
+            path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
+        )
+        outdated = _differing(origin, watched, lambda path: checksums.of(path) or made.get(path))
+        recalled.damaged += damaged
+        recalled.outdated += outputs if outdated and not damaged else []
+        signs = [f"{path} has other content" for path in [*damaged, *outdated]]
+        written = [_write(persistence, path, origin, signs) for path in outputs]
+        late = not signs and min(map(_time, outputs)) < newest[outputs[0]]
+        if late:
+            for path in outputs:
+                checksums.touch(path, max(newest[path], time.time_ns()))
+        recalled.jobs += (any(written) or late) and not signs
+
+
+def _differing(origin: Origin, paths: Iterable[str], checksum: Callable[[str], str | None]) -> list[str]:
+    """The files whose content is not the recorded one; what is missing differs from nothing."""
+    return [path for path in dict.fromkeys(paths) if checksum(path) not in (None, origin.checksums.get(path))]
+
+
+def _write(persistence: FilePersistence, path: str, origin: Origin, signs: list[str]) -> bool:
+    """Writes Snakemake's record of an output, if it says something else; returns whether it did."""
+    record = _record(origin, signs, (_time(path) or 0) / 1e9)
+    old = persistence._read_record(path)
+    if old is not None and (old.params, old.input) == (record.params, record.input):
+        return False
+    persistence._write_record(path, record)
+    return True
+
+
+def _record(origin: Origin, signs: list[str], moment: float) -> MetadataRecord:
+    from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord
+
+    return MetadataRecord(
+        rule=origin.rule,
+        input=list(origin.inputs),
+        log=list(origin.log),
+        # No params of a rule are such words, so Snakemake sees a change.
+        params=sorted([*origin.params, *signs]),
+        record_format_version=RECORD_FORMAT_VERSION,
+        starttime=moment,
+        endtime=moment,
+        incomplete=False,
+        input_checksums={
+            path: f"sha256:{origin.checksums[path]}" for path in origin.inputs if path in origin.checksums
+        },
+    )
+
+
+def _mark_unknown(
+    known: list[Origin], folder: Path, persistence: FilePersistence, recalled: Recalled
+) -> None:
+    recorded = {path for origin in known for path in origin.outputs}
+    for name in manifest.results_of(folder):
+        path = (folder / name).as_posix()
+        if path in recorded or path.endswith(".meta.json"):
+            continue
+        if persistence._read_record(path) is None:
+            nowhere = Origin("", (), (), (path,), {})
+            persistence._write_record(path, _record(nowhere, ["no origin"], (_time(path) or 0) / 1e9))
+            recalled.unknown.append(path)
+
+
+def renew(folder: Path) -> None:
+    """Writes the origins of all files below `results/<run>` anew from Snakemake's records.
+
+    `snakemake --touch` says that files are to be taken as they are: from then on this is where they come from.
+    """
+    persistence = _persistence()
+    jobs: dict[tuple, list[str]] = {}
+    for name in manifest.results_of(folder):
+        path = (folder / name).as_posix()
+        record = persistence._read_record(path)
+        if record is not None and record.rule:
+            what = (
+                record.rule,
+                tuple(record.params or ()),
+                tuple(record.input or ()),
+                tuple(record.log or ()),
+            )
+            jobs.setdefault(what, []).append(path)
+    for (rule, params, inputs, log), outputs in jobs.items():
+        origins.write_origin(
+            origins.describe(rule, params=params, inputs=inputs, outputs=outputs, log=log), folder
+        )
