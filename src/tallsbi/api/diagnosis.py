@@ -7,7 +7,9 @@ prior. l-C2ST asks at one observed dataset whether a classifier can tell draws f
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,8 @@ from torch import Tensor
 
 from tallsbi.api.failures import advice
 from tallsbi.metrics.lc2st import LocalTest, local_test
-from tallsbi.random import integer_seed
+from tallsbi.metrics.tarp import credibilities, uniformity
+from tallsbi.random import integer_seed, torch_generator
 
 _SIGNIFICANCE = 0.05
 _MIN_DATASETS = 3
@@ -24,14 +27,15 @@ _CONCLUSIVE_DATASETS = 100  # datasets from which on tests that do not reject sa
 _C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """What the tests found, for n observations per dataset.
 
     `ranks`: of each true parameter among the draws, 0 ... samples. `ks_p_values`: Kolmogorov-Smirnov, one per
     coordinate; small means that the ranks are not uniform. `c2st_prior`: accuracy of a classifier that tells draws,
     one per dataset, from the prior, coordinate by coordinate; they have the same law, so 0.5 is good. `local`: l-C2ST
-    at the observed dataset, None where none was given.
+    at the observed dataset, None where none was given. `tarp`: credibilities of balls through the true parameters,
+    which see all coordinates at once (`tallsbi.metrics.tarp`).
     """
 
     n: int
@@ -41,6 +45,19 @@ class Diagnosis:
     ks_p_values: Float[np.ndarray, "m"]
     c2st_prior: Float[np.ndarray, "m"]
     local: LocalTest | None = None
+    tarp: Float[np.ndarray, "N"] | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def tarp_p_value(self) -> float:
+        """Of uniform credibilities; NaN where there are none."""
+        return np.nan if self.tarp is None else uniformity(self.tarp)
+
+    def plot(self) -> Any:
+        """Histograms of ranks, coverage of intervals and TARP: a figure of matplotlib."""
+        from tallsbi.api.plots import diagnosis_plot
+
+        return diagnosis_plot(self, self.names or [f"theta_{i}" for i in range(self.ranks.shape[1])])
 
     @property
     def local_p_value(self) -> float:
@@ -55,6 +72,7 @@ class Diagnosis:
     def calibrated(self) -> bool:
         """No test rejects at 5 per cent, divided by the number of tests, and draws are spread like the prior."""
         p_values = [*self.ks_p_values, *([self.local_p_value] if self.local is not None else [])]
+        p_values += [] if self.tarp is None else [self.tarp_p_value]
         chance = max(_C2ST_MARGIN, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
         return bool(min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + chance)
 
@@ -70,6 +88,8 @@ class Diagnosis:
             lines.append(
                 f"l-C2ST at the observed dataset: statistic {statistic:.4f}, p-value {self.local_p_value:.3f}"
             )
+        if self.tarp is not None:
+            lines.append(f"TARP, all coordinates at once: p-value {self.tarp_p_value:.3f}")
         if not self.calibrated:
             lines.append("NOT calibrated: a test rejects")
         elif len(self.ranks) < _CONCLUSIVE_DATASETS:
@@ -80,6 +100,8 @@ class Diagnosis:
         else:
             lines.append("no test rejects")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 class _Draws:
@@ -109,6 +131,7 @@ def diagnosed(
     drawn: Float[Tensor, "N S m"],
     local: LocalSettings | None,
     seed: int,
+    names: Sequence[str] = (),
 ) -> Diagnosis:
     """All tests, on the datasets whose draws are finite."""
     usable = drawn.isfinite().all(-1).all(-1)
@@ -120,7 +143,10 @@ def diagnosed(
     theta, x, drawn = theta[usable], x[usable], drawn[usable]
     ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
     at_observed = None if local is None else local_calibration(theta, x, drawn[:, 0], local)
-    return Diagnosis(x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, at_observed)
+    balls = credibilities(theta, drawn, torch_generator(seed, "api", "tarp"))
+    return Diagnosis(
+        x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, at_observed, balls, tuple(names)
+    )
 
 
 def calibration(

@@ -38,6 +38,7 @@ class Engine(ABC):
 
     prior: Prior
     dtype: torch.dtype
+    described: str = "drawn with an engine of its own"
 
     @abstractmethod
     def problem(self, x: Observations) -> Problem:
@@ -69,7 +70,7 @@ class Engine(ABC):
         return replace(run, theta=self.to_parameter(run.theta.cpu().double()))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NetworkEngine(Engine):
     """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
 
@@ -83,6 +84,19 @@ class NetworkEngine(Engine):
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     learned_covariance: Float[Tensor, "m m"] | None = None
+
+    @property
+    def described(self) -> str:  # type: ignore[override]
+        """The network and its training in a few words."""
+        sizes, facts = self.saved.network.architecture, self.saved.facts
+        embedded = getattr(sizes, "embedding", {}).get("kind", "")
+        words = f"network {' x '.join(map(str, sizes.hidden))}{f' after {embedded}' if embedded else ''}"
+        if "training_rows" in facts:
+            words += f", trained on {facts['training_rows']:,} simulations for {facts['epochs']} epochs"
+        return words
+
+    def __repr__(self) -> str:
+        return f"NetworkEngine({self.described})"
 
     @property
     def knows_prior(self) -> bool:

@@ -112,6 +112,19 @@ def not_empty(x: Tensor, name: str) -> None:
         )
 
 
+def draws(values: Any, dim: int) -> Tensor:
+    """Draws [S, m] of one dataset; those that are not finite are left out."""
+    theta = as_tensor(values, "draws").double()
+    if theta.ndim != 2 or theta.shape[1] != dim:
+        raise ValueError(f"draws has shape {tuple(theta.shape)}: give those of one dataset, [S, {dim}].")
+    finite = theta.isfinite().all(1)
+    if int(finite.sum()) < 2:
+        raise ValueError(
+            f"draws: only {int(finite.sum())} of {len(theta)} are finite; at least two are needed."
+        )
+    return theta[finite]
+
+
 def choice(value: Any, options: Sequence[str], name: str) -> str:
     """One of a few words."""
     if value not in options:

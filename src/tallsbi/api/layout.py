@@ -102,6 +102,12 @@ class Layout:
             )
         return x.log()
 
+    def flat(self, x: Any, name: str = "x_obs") -> Float[Tensor, "*b c"]:
+        """[n, D + c] or [B, n, D + c], of the right shape; NaN where numbers are missing."""
+        if self.condition and isinstance(x, tuple) and len(x) == 2:
+            return self._with_condition(*x, name)
+        return self._flat(x, name)
+
     def datasets(self, x: Any, name: str = "x_obs") -> Observed:
         """The rows of one dataset or of several, each value checked; datasets of one n stand together."""
         if self.condition and isinstance(x, tuple) and len(x) == 2:

@@ -187,17 +187,8 @@ def calibration_pairs(
                     "the simulator needs a condition for each observation; give a pair (theta [N, m], x [N, n, d + c])."
                 )
             known = _conditions(conditions.numpy(), len(repeated), seed)
-        flat, failed = _flat(source, repeated, stream, known, layout)
+        flat, failed = simulated_rows(source, repeated, stream, known, layout)
         if layout.failures == "drop":
-            for turn in range(_ROUNDS):
-                if not bool(failed.any()):
-                    break
-                again = None if known is None else known[failed]
-                places, (flat[failed], still) = (
-                    failed.nonzero()[:, 0],
-                    _flat(source, repeated[failed], integer_seed(stream, turn), again, layout),
-                )
-                failed[places] = still
             whole = ~failed.unflatten(0, (datasets, n)).any(1)
             theta, flat = theta[whole], flat[whole.repeat_interleave(n)]
         return theta.double(), layout.rows(flat.double(), "x").unflatten(0, (-1, n))
@@ -213,6 +204,23 @@ def calibration_pairs(
             f"theta [N, {prior.dim}] and x [N, {n}, {layout.columns}]."
         )
     return theta, x
+
+
+def simulated_rows(
+    source: Any, theta: Float[Tensor, "N m"], seed: int, known: Float[Tensor, "N c"] | None, layout: Layout
+) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
+    """Simulations as flat rows, each followed by its condition, and which of them failed.
+
+    Where training left failures out, they are tried again: observations are p(x | theta, success).
+    """
+    flat, failed = _flat(source, theta, seed, known, layout)
+    for turn in range(_ROUNDS if layout.failures == "drop" else 0):
+        if not bool(failed.any()):
+            break
+        places = failed.nonzero()[:, 0]
+        again = None if known is None else known[places]
+        flat[places], failed[places] = _flat(source, theta[places], integer_seed(seed, turn), again, layout)
+    return flat, failed
 
 
 def _flat(

@@ -13,8 +13,10 @@ from torch import Tensor
 from tallsbi.api import drawing, extras, files, fitting, inputs, pairs
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
+from tallsbi.api.inference_data import inference_data
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.layout import Layout
+from tallsbi.api.predict import predict
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
@@ -24,10 +26,8 @@ from tallsbi.training.loop import History, table
 if TYPE_CHECKING:
     import pandas as pd
 
-_LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TallPosterior:
     """Samples the posterior of any number of observations; made by `fit`, `load` or `from_sbi`.
 
@@ -156,33 +156,37 @@ class TallPosterior:
                 inputs.count(classifiers, "classifiers"),
                 inputs.count(permutations, "permutations"),
             )
-        return diagnosed(method, theta, x, drawn, local, seed)
+        return diagnosed(method, theta, x, drawn, local, seed, self.names_of())
 
-    def inference_data(
-        self,
-        x_obs: Any,
-        n_samples: int = 1000,
-        method: str = METHOD,
-        *,
-        names: Sequence[str] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        clip: float = 3.0,
-        seed: int = 0,
+    def plot(
+        self, draws: Any, truth: Any = None, reference: Any = None, *, names: Sequence[str] | None = None
     ) -> Any:
-        """`sample` as ArviZ `InferenceData` (a `DataTree` for ArviZ 1.0 and newer), with the observations.
+        """A pair plot of draws [S, m] with 50 and 90 % intervals, as a figure of matplotlib.
 
-        One variable per name in `names` (without, those of the prior, or theta_0, theta_1, ...), with dimensions chain
-        and draw, and dataset for [B, n, d]. The draws are independent: they are one chain.
+        `truth` [m] is marked, `reference` [R, m], draws of another posterior, is drawn as lines.
         """
-        extras.require("arviz", "arviz", "xarray")
-        from tallsbi.api.inference_data import inference_data
+        from tallsbi.api.plots import pair_plot
 
-        names = list(names or self.prior.names or [f"theta_{i}" for i in range(self.theta_dim)])
+        return pair_plot(draws, truth, reference, self.names_of(names))
+
+    inference_data = inference_data
+    predict = predict
+
+    def names_of(self, names: Sequence[str] | None = None) -> list[str]:
+        """Names of the parameters: those given, those of the prior, or theta_0, theta_1, ..."""
+        known = self.prior.names or [f"theta_{i}" for i in range(self.theta_dim)]
+        names = list(known if names is None else names)
         if len(names) != self.theta_dim or len(set(names)) != len(names):
             raise ValueError(f"names = {names}: give {self.theta_dim} different names, one per coordinate.")
-        theta = self.sample(x_obs, n_samples, method, settings=settings, clip=clip, seed=seed)
-        return inference_data(
-            theta, inputs.as_tensor(x_obs, "x_obs").double(), names, {"method": method, "seed": seed}
+        return names
+
+    def __repr__(self) -> str:
+        shape = self.layout.shape
+        x = f"{shape[0]} numbers" if len(shape) == 1 else f"shape {shape}"
+        known = f" and {self.layout.condition} known" if self.layout.condition else ""
+        return (
+            f"TallPosterior of {self.theta_dim} parameters ({', '.join(self.names_of()[:8])}"
+            f"{', ...' if self.theta_dim > 8 else ''}) given observations of {x}{known}, {self.engine.described}"
         )
 
     def save(self, folder: str | Path) -> None:

@@ -21,13 +21,16 @@ class FarObservations(UserWarning):
     """Observations unlike anything the network was trained on."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrainingRange:
     """Mean and spread of the simulated x, and the distance of the farthest one.
 
     `whiten` [r, d] maps standardised observations to unit covariance; the length of the result is the Mahalanobis
     distance. Columns of x that never vary have the spread 0.
     """
+
+    def __repr__(self) -> str:
+        return f"TrainingRange({len(self.mean)} numbers, farthest simulation at {self.farthest:.3g})"
 
     mean: Float[Tensor, "d"]
     std: Float[Tensor, "d"]
