@@ -41,6 +41,7 @@ LAW_STEPS = (250, 1000)
 LAW_OBSERVATIONS = (1, 10, 50)
 COVARIANCE_STEPS = (25, 100, 400)
 COVARIANCE_DRAWS = 1000  # of the published runs, per observation
+COVARIANCE_SEEDS = 24  # they differ by factors of ten
 COUNTED_STEPS = 12
 SEEDS = 8  # enough for an interval by ranks
 
@@ -210,7 +211,7 @@ def _covariance_effects(settings: TheorySettings) -> Iterator[tuple]:
     """
     m, n, eta = 10, 32, settings.methods.options.get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
     for case in ("gaussian-wide", "gaussian-standard"):
-        toy = make_toy(ToyCell(settings.model, case, m, SEEDS), n, settings.seed)
+        toy = make_toy(ToyCell(settings.model, case, m, COVARIANCE_SEEDS), n, settings.seed)
         score = toy.score(torch.float64)
         single = score.bind(toy.x[:, :n].double())
         exact = tall_posterior(toy.prior, toy.noise_cov, toy.x[:, :n].double())
@@ -222,12 +223,12 @@ def _covariance_effects(settings: TheorySettings) -> Iterator[tuple]:
             return law_error(*law(DDIM(steps=max(LAW_STEPS), eta=1.0), tall), *exact)
 
         stream = numpy_generator(settings.seed, "theory", "covariances", case)
-        draws = torch.from_numpy(stream.standard_normal((SEEDS, n, COVARIANCE_DRAWS, m)))
-        root = torch.linalg.cholesky(score.posterior_cov.expand(SEEDS, m, m))[:, None]
+        draws = torch.from_numpy(stream.standard_normal((COVARIANCE_SEEDS, n, COVARIANCE_DRAWS, m)))
+        root = torch.linalg.cholesky(score.posterior_cov.expand(COVARIANCE_SEEDS, m, m))[:, None]
         draws = (draws - draws.mean(2, keepdim=True)) @ root.mT
         chance = error(draws.mT @ draws / (COVARIANCE_DRAWS - 1))
         for steps in COVARIANCE_STEPS:
-            plain = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, SEEDS)
+            plain = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, COVARIANCE_SEEDS)
             _, cov = law(DDIM(steps=steps, eta=eta), plain)
             ratios = (error(cov[:, None].expand(-1, n, -1, -1)) / chance).tolist()
             yield from (("covariance_effect", case, "GAUSS", m, n, steps, i, v) for i, v in enumerate(ratios))
