@@ -26,15 +26,15 @@ from tallsbi.storage.files import DataError, read_csv
 from tallsbi.study.report import captions, failures, readable, records
 from tallsbi.study.report.page import (
     VERDICTS,
-    Claim,
     Figure,
     Ledger,
     Link,
     Page,
     Part,
     Rows,
+    ShownClaim,
+    ShownVariant,
     Table,
-    Variant,
 )
 from tallsbi.study.report.record import Facts, Made, RunRecord, read
 
@@ -208,16 +208,16 @@ def _text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _claim(sources: Sources, made: Made, rows: Sequence[Mapping[str, str]]) -> Claim:
+def _claim(sources: Sources, made: Made, rows: Sequence[Mapping[str, str]]) -> ShownClaim:
     """The rows of one claim: the one that the run's own switches choose, and its variants."""
     head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
-    copied = {field.name for field in fields(Claim)} - {"data", "variants"}
+    copied = {field.name for field in fields(ShownClaim)} - {"data", "variants"}
     variants = tuple(
-        Variant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
+        ShownVariant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
         for row in rows
         if row is not head
     )
-    return Claim(
+    return ShownClaim(
         **{key: head.get(key, "") for key in copied},
         data=_claim_data(sources, made, head.get("data", "")),
         variants=variants,

@@ -77,7 +77,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Variant:
+class ShownVariant:
     """The same claim under another value of a fidelity switch."""
 
     name: str
@@ -87,7 +87,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Claim:
+class ShownClaim:
     """One claim as this run's switches read it, and its other variants."""
 
     id: str
@@ -102,14 +102,14 @@ class Claim:
     test: str
     variant: str
     data: tuple[Link, ...]
-    variants: tuple[Variant, ...]
+    variants: tuple[ShownVariant, ...]
 
 
 @dataclass(frozen=True)
 class Ledger:
     """The claims, how many have each verdict, and the table they are from."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[ShownClaim, ...]
     counts: tuple[tuple[str, int], ...]
     sections: tuple[str, ...]
     caption: Caption
