@@ -15,7 +15,10 @@ def blocks(path, heading=None):
     return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("path", "heading"), [("docs/tutorial.md", None), ("README.md", "Use the library")])
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [("docs/tutorial.md", None), ("docs/own-network.md", None), ("README.md", "Use the library")],
+)
 def test_the_code_runs(path, heading, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code, names = blocks(path, heading), {}

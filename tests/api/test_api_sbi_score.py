@@ -3,6 +3,7 @@
 import pytest
 import torch
 from api_models import MEAN, NOISE, PRIOR, VARIANCE, datasets, errors, false_alarm
+from sbi.neural_nets.estimators.flowmatching_estimator import FlowMatchingEstimator
 from sbi.neural_nets.estimators.score_estimator import SubVPScoreEstimator, VEScoreEstimator, VPScoreEstimator
 from sbi.neural_nets.factory import posterior_flow_nn, posterior_score_nn
 from sbi.utils import BoxUniform
@@ -11,6 +12,7 @@ from torch import distributions as td
 from tallsbi import TallPosterior
 from tallsbi.api.pairs import AnotherPrior
 from tallsbi.api.sbi_score import SbiScore
+from tallsbi.storage.files import DataError
 
 KINDS = {"vp": VPScoreEstimator, "ve": VEScoreEstimator, "subvp": SubVPScoreEstimator}
 
@@ -121,9 +123,8 @@ def test_a_uniform_prior_keeps_its_bounds():
 
 def test_what_cannot_be_used_is_said():
     theta, x = torch.randn(50, 2), torch.randn(50, 2)
-    flow = posterior_flow_nn(model="mlp")(theta, x)
-    with pytest.raises(TypeError, match=r"FlowMatchingEstimator has no score.*NPSE"):
-        TallPosterior.from_sbi(flow, td.MultivariateNormal(MEAN, torch.eye(2)))
+    with pytest.raises(TypeError, match=r"Linear has no score.*NPSE.*FMPE"):
+        TallPosterior.from_sbi(torch.nn.Linear(2, 2), td.MultivariateNormal(MEAN, torch.eye(2)))
     estimator = posterior_score_nn(model="mlp", sde_type="vp")(theta, x)
     with pytest.raises(ValueError, match=r"LogNormal prior has no diffused score.*log theta"):
         TallPosterior.from_sbi(estimator, td.LogNormal(torch.zeros(2), torch.ones(2)))
@@ -132,9 +133,6 @@ def test_what_cannot_be_used_is_said():
     wide = posterior_score_nn(model="mlp", sde_type="vp")(100 * theta, x)
     with pytest.warns(UserWarning, match=r"does not cover its parameters.*compose_standardization"):
         TallPosterior.from_sbi(wide, td.Normal(torch.zeros(2), 100 * torch.ones(2)))
-    posterior = TallPosterior.from_sbi(estimator, td.Normal(torch.zeros(2), torch.ones(2)))
-    with pytest.raises(TypeError, match="made by from_sbi has no file"):
-        posterior.save("somewhere")
 
 
 def test_a_posterior_of_sbi_brings_its_prior_and_a_network_needs_one(tmp_path, monkeypatch):
@@ -157,3 +155,77 @@ def test_another_prior_than_the_network_was_trained_with_is_warned_of():
     estimator = exact_estimator("vp", mean_0=MEAN, std_0=VARIANCE.sqrt())
     with pytest.warns(AnotherPrior, match="give the one the network was trained with"):
         TallPosterior.from_sbi(estimator, td.MultivariateNormal(MEAN + 50, torch.diag(VARIANCE)))
+
+
+def exact_flow(noise_scale):
+    """sbi's flow matching with the exact velocity of the Gaussian model."""
+
+    class Exact(FlowMatchingEstimator):
+        def forward(self, input, condition, time):
+            precision = torch.linalg.inv(PRIOR.cov[0]) + torch.linalg.inv(NOISE)
+            cov = torch.linalg.inv(precision)
+            offset = torch.linalg.inv(PRIOR.cov[0]) @ PRIOR.mean[0]
+            mean = (condition.double() @ torch.linalg.inv(NOISE) + offset) @ cov
+            mu, s = 1 - time.double(), time.double() + self.noise_scale
+            gain = torch.linalg.inv(mu**2 * cov + s**2 * torch.eye(2))
+            away = (input.double() - mu * mean) @ gain
+            return (s * away - (mean + mu * away @ cov)).to(input.dtype)
+
+    return Exact(torch.nn.Linear(1, 1), torch.Size([2]), torch.Size([2]), noise_scale=noise_scale)
+
+
+@pytest.mark.parametrize(("n", "noise_scale"), [(1, 1e-3), (10, 1e-3), (10, 1e-2)])
+def test_an_exact_flow_gives_the_exact_tall_posterior(n, noise_scale):
+    posterior = TallPosterior.from_sbi(
+        exact_flow(noise_scale), td.MultivariateNormal(MEAN, torch.diag(VARIANCE))
+    )
+    x = datasets(2, n)
+    bias, cov = errors(posterior.sample(x, 1500, settings={"cov_samples": 200}), x)
+    assert bias.abs().max() < false_alarm(2, 1500) + 0.05
+    assert (cov - torch.eye(2)).abs().max() < 5 * (2 / 1500) ** 0.5 + 0.05
+
+
+class _Summary(torch.nn.Module):
+    """Of a series [time, channel]: its mean over time."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.linear(x.mean(-2))
+
+
+@pytest.mark.parametrize("build", [posterior_score_nn, posterior_flow_nn])
+def test_matrices_and_embeddings_are_taken_and_saved_without_pickle(build, tmp_path):
+    torch.manual_seed(0)
+    theta = torch.randn(60, 2)
+    x = torch.randn(60, 5, 3) + theta[:, :1, None]
+    prior = td.Normal(torch.zeros(2), torch.ones(2))
+
+    def built():
+        return build(model="mlp", embedding_net=_Summary(), hidden_features=8, num_layers=1)(theta, x)
+
+    estimator = built()
+    posterior = TallPosterior.from_sbi(estimator, prior, x)
+    settings = {"steps": 4, "cov_samples": 20}
+    draws = posterior.sample(x[:4], 10, settings=settings)
+    assert draws.shape == (10, 2)
+    bound = posterior.engine.score.bind(x[:4].reshape(1, 4, 15))
+    tau, mu, c = posterior.engine.score.process.at(0.4)
+    state = torch.randn(1, 3, 2)
+    expected = c * estimator.score(c * state[0, :1] + mu * estimator.mean_0, x[2][None], torch.tensor(tau))
+    torch.testing.assert_close(bound(state, 0.4)[0, 0, 2], expected.reshape(2), rtol=1e-3, atol=1e-4)
+    posterior.save(tmp_path)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".safetensors"}
+    again = TallPosterior.load(tmp_path, network=built())
+    assert torch.equal(again.sample(x[:4], 10, settings=settings), draws)
+    with pytest.raises(
+        ValueError, match=r"holds the weights of a .*code is never stored: give the estimator"
+    ):
+        TallPosterior.load(tmp_path)
+    other = build(model="mlp", hidden_features=16, num_layers=1)(theta, x[:, 0])
+    with pytest.raises(DataError, match="do not fit"):
+        TallPosterior.load(tmp_path, network=other)
+    with pytest.raises(ValueError, match=r"observations of shape \(5, 3\)"):
+        posterior.sample(torch.zeros(4, 2, 3), 10)

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.api import drawing, extras, files, fitting, inputs, pairs
+from tallsbi.api import drawing, extras, files, fitting, foreign_files, habits, inputs, pairs
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.inference_data import inference_data
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.layout import Layout
+from tallsbi.api.module_score import ModuleEngine
 from tallsbi.api.predict import predict
 from tallsbi.api.priors import as_prior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
+from tallsbi.schedule import NETWORK
 from tallsbi.training.loop import History, table
 
 if TYPE_CHECKING:
@@ -63,10 +65,11 @@ class TallPosterior:
 
     @classmethod
     def from_sbi(cls, estimator: Any, prior: Any = None, x: Any = None) -> TallPosterior:
-        """A score network trained by sbi's NPSE with any of its processes, and the prior it was trained with.
+        """A network trained by sbi's NPSE, with any of its processes, or FMPE, and the prior it was trained with.
 
-        `estimator`: what `train` returns; or what `build_posterior` returns, which knows its prior.
-        `x` [N, d]: the observations it was trained on, to be warned of others far from them.
+        `estimator`: what `train` returns; or what `build_posterior` returns, which knows its prior. Embeddings are
+        used as they are; observations have the shape they had in sbi, such as [n, time, channel].
+        `x` [N, ...]: the observations it was trained on, to be warned of others far from them.
         """
         network, known_prior = unpacked(estimator)
         prior = known_prior if prior is None else prior
@@ -76,14 +79,53 @@ class TallPosterior:
                 "give the posterior that NPSE's build_posterior returns."
             )
         engine = SbiEngine.of(network, as_prior(prior))
-        known = None
-        if x is not None:
-            known = TrainingRange.of(inputs.observations(x, engine.x_dim, "x").flatten(0, 1))
-        return cls(engine, engine.x_dim, known)
+        layout = Layout(engine.score.shape)
+        return cls(engine, engine.x_dim, _range_of(x, layout), layout=layout)
+
+    @classmethod
+    def from_network(
+        cls,
+        network: Any,
+        prior: Any,
+        x_shape: int | Sequence[int],
+        *,
+        predicts: str = "noise",
+        schedule: Any = NETWORK,
+        theta_mean: Any = None,
+        theta_std: Any = None,
+        x_mean: Any = None,
+        x_std: Any = None,
+        t_min: float | None = None,
+        t_max: float = 1.0,
+        x: Any = None,
+    ) -> TallPosterior:
+        """A network of your own, network(theta_t [N, m], x [N, ...], t [N]) -> [N, m], with the prior it learned from.
+
+        `predicts`: "noise" z, "score", "data" theta_0 or "velocity", of theta_t = mean(t) theta_0 + std(t) z.
+        `schedule`: a `tallsbi.schedule.Schedule` (without, the paper's, alpha(t) = exp(-16 t^2)) or the pair of
+        functions (mean, std), of times in [t_min, t_max]. `x_shape`: of one observation. The network sees
+        (theta - theta_mean) / theta_std and (x - x_mean) / x_std, with theta in the prior's latent space (`to_latent`):
+        itself for a Gaussian or a uniform prior. `x` [N, ...]: training observations, to be warned of others far away.
+        """
+        shape = (x_shape,) if isinstance(x_shape, int) else tuple(x_shape)
+        engine = ModuleEngine.of(
+            network,
+            as_prior(prior),
+            tuple(inputs.count(size, "x_shape") for size in shape),
+            predicts=predicts,
+            schedule=schedule,
+            t_min=t_min,
+            t_max=t_max,
+            **{"theta_mean": theta_mean, "theta_std": theta_std, "x_mean": x_mean, "x_std": x_std},
+        )
+        return cls(engine, engine.x_dim, _range_of(x, Layout(shape)), layout=Layout(shape))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(habits.missing(name))
 
     def sample(
         self,
-        x_obs: Any,
+        x_obs: Any = None,
         n_samples: int = 1000,
         method: str = METHOD,
         *,
@@ -91,6 +133,7 @@ class TallPosterior:
         clip: float = 3.0,
         seed: int = 0,
         progress: bool | None = None,
+        **others: Any,
     ) -> Any:
         """Draws given all observations: [S, m] for one dataset [n, d], [B, S, m] for several [B, n, d], float64.
 
@@ -102,6 +145,7 @@ class TallPosterior:
         {"steps": 150}. A dataset's draws depend on its content, the method and the seed, not on the datasets
         beside it. Draws that are not finite are returned, with a warning.
         """
+        habits.check(x_obs, others)
         observed = self.layout.datasets(x_obs)
         samples = inputs.count(n_samples, "n_samples")
         algorithm = inputs.algorithm(method, settings, clip)
@@ -191,18 +235,29 @@ class TallPosterior:
 
     def save(self, folder: str | Path) -> None:
         """Writes the network, its prior and all it takes to use them into a folder: safetensors and JSON."""
+        if isinstance(self.engine, (ModuleEngine, SbiEngine)):
+            return foreign_files.save(folder, self.engine, self.training_range)
         if not isinstance(self.engine, NetworkEngine):
-            raise TypeError(
-                "a posterior made by from_sbi has no file of its own, since sbi's networks can be any module; save "
-                "the estimator the way sbi does and call from_sbi again."
-            )
+            raise TypeError(f"a posterior with a {type(self.engine).__name__} has no form on disk.")
         files.save(folder, self.engine, self.training_range, self.layout, self.conditions)
 
     @classmethod
-    def load(cls, folder: str | Path, embedding: Any = None) -> TallPosterior:
+    def load(
+        cls, folder: str | Path, embedding: Any = None, *, network: Any = None, schedule: Any = None
+    ) -> TallPosterior:
         """Reads what `save` wrote; it then gives the same draws. A damaged or foreign folder gives a `DataError`.
 
         `embedding`: the torch module of `fit`, with any weights, where it was not a ready-made one: no code is stored.
+        `network`: for a posterior made by `from_network` or `from_sbi`, the module built in the same way, for the same
+        reason; `schedule` likewise, where it was a pair of functions.
         """
+        if foreign_files.is_foreign(folder):
+            foreign, known = foreign_files.load(folder, network, schedule)
+            return cls(foreign, foreign.x_dim, known, layout=Layout(foreign.score.shape))
         engine, known, layout, conditions = files.load(folder, embedding)
         return cls(engine, layout.columns, known, None, layout, conditions)
+
+
+def _range_of(x: Any, layout: Layout) -> TrainingRange | None:
+    """Of training observations, where they are given."""
+    return None if x is None else TrainingRange.of(layout.datasets(x, "x").groups[0].flatten(0, 1))

@@ -1,4 +1,4 @@
-"""Score networks trained by the `sbi` package (NPSE), as a `Score` and a posterior of tallsbi.
+"""Networks trained by the `sbi` package (NPSE and flow matching), as a `Score` and a posterior of tallsbi.
 
 sbi diffuses theta in its own units, theta_tau = mu(tau) theta_0 + s(tau) z, with mu and s those of its VP, VE or
 sub-VP process. With v = theta - shift and c = sqrt(mu^2 + s^2), the state u = (theta_tau - mu shift) / c is that of
@@ -9,6 +9,9 @@ a variance-preserving diffusion of v with alpha = mu^2 / c^2, and its score is
 So every process becomes a schedule of ours, with tau(t) chosen such that alpha agrees: for VP tau = t. The shift
 is the mean sbi standardises with; it moves the state at t = 1 to mean zero, where samplers start. Networks with
 `compose_standardization` diffuse (theta - shift) / scale instead, which is our latent space itself.
+
+Flow matching has mu = 1 - tau and s = tau + noise_scale, and its network predicts z - theta_0, from which the score
+follows. It ends where mu is 0; the schedule ends a little before.
 
 Below its `t_min` a network has never been trained; the score is taken at `t_min` there, as the density hardly
 changes any more.
@@ -35,6 +38,7 @@ from tallsbi.scores.base import BoundScore, Score
 from tallsbi.shapes import Observations, Scores, States
 
 _PAIRS_AT_ONCE = 30_000  # samples times observations evaluated at once
+_END_OF_FLOW = 0.999  # where the signal left is a thousandth; at 1 none is, and no schedule has alpha = 0
 _LARGEST_SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
 
 
@@ -44,7 +48,9 @@ class SbiScore(Score):
     def __init__(self, estimator: Any) -> None:
         self.process = _process(estimator)
         self.schedule = self.process.schedule
-        (self.dim,), (self.x_dim,) = estimator.input_shape, estimator.condition_shape
+        (self.dim,), self.shape = estimator.input_shape, tuple(estimator.condition_shape)
+        self.x_dim = math.prod(self.shape)
+        self.original = copy.deepcopy(estimator)
         # A copy, since weights are frozen here: Jacobians go forward through them.
         self.estimator = copy.deepcopy(estimator).eval().requires_grad_(False)
         self.embedding = self.estimator._embedding_net
@@ -65,23 +71,32 @@ class SbiScore(Score):
 
     @torch.no_grad()
     def bind(self, x: Observations) -> BoundSbiScore:
-        embedded = self.embedding(x.flatten(0, 1)).unflatten(0, x.shape[:2])
+        embedded = self.embedding(x.reshape(-1, *self.shape)).unflatten(0, x.shape[:2])
+        # What the rest of the network gets is embedded already, and may have another shape than x.
+        self.estimator._condition_shape = embedded.shape[2:]
         return BoundSbiScore(self, embedded)
+
+    def evaluate(self, theta: Tensor, embedded: Tensor, tau: float) -> Tensor:
+        """The score in sbi's own units."""
+        time = theta.new_tensor(tau)
+        if self.process.kind != "flow":
+            return self.estimator.score(theta, embedded, time)
+        velocity = self.estimator(theta, embedded, time)
+        return -(theta + (1 - tau) * velocity) / ((1 + self.process.low) * (tau + self.process.low))
 
 
 class BoundSbiScore(BoundScore):
-    def __init__(self, score: SbiScore, embedded: Float[Tensor, "B n e"]) -> None:
+    def __init__(self, score: SbiScore, embedded: Float[Tensor, "B n *e"]) -> None:
         self.score, self.embedded = score, embedded
         self.n, self.schedule = embedded.shape[1], score.schedule
 
     def __call__(self, theta: States, t: float) -> Scores:
         tau, mu, scale = self.score.process.at(t)
-        time = theta.new_tensor(tau)
         size = max(1, _PAIRS_AT_ONCE // (theta.shape[0] * self.n))
         state = theta * scale + mu * self.score.centre.to(theta)
         # Blocks are joined and not written in place: forward-mode differentiation passes through here.
         parts = [
-            self.score.estimator.score(part[:, :, None], self.embedded[:, None], time)
+            self.score.evaluate(part[:, :, None], self.embedded[:, None], tau)
             for part in state.split(size, 1)
         ]
         return torch.cat(parts, 1) * scale
@@ -92,7 +107,7 @@ class _Process:
     """mu(tau) and s(tau) of an sbi process on [t_min, t_max], and the schedule it becomes."""
 
     kind: str
-    low: float  # beta_min, or sigma_min of VE
+    low: float  # beta_min, sigma_min of VE, or the noise scale of flow matching
     high: float
     t_min: float
     t_max: float
@@ -116,6 +131,8 @@ class _Process:
             return t
         schedule = self.schedule
         ratio = schedule.upsilon(t) / schedule.alpha(t)  # s^2 / mu^2
+        if self.kind == "flow":
+            return (math.sqrt(ratio) - self.low) / (1 + math.sqrt(ratio))
         if self.kind == "VE":
             return 0.5 * math.log(ratio / self.low**2) / math.log(self.high / self.low)
         # Sub-VP: mu^2 = a and s = 1 - a with a = exp(-b(tau)), so (1 - a)^2 = ratio a.
@@ -125,6 +142,8 @@ class _Process:
         return 2 * b / (self.low + math.sqrt(self.low**2 + 4 * half * b))
 
     def _coefficients(self, tau: float) -> tuple[float, float]:
+        if self.kind == "flow":
+            return 1 - tau, tau + self.low
         if self.kind == "VE":
             return 1.0, self.low * (self.high / self.low) ** tau
         b = 0.5 * (self.high - self.low) * tau**2 + self.low * tau
@@ -133,24 +152,32 @@ class _Process:
 
 
 def _process(estimator: Any) -> _Process:
+    from sbi.neural_nets.estimators.flowmatching_estimator import FlowMatchingEstimator
     from sbi.neural_nets.estimators.score_estimator import (
         SubVPScoreEstimator,
         VEScoreEstimator,
         VPScoreEstimator,
     )
 
-    kinds = {"VP": VPScoreEstimator, "sub-VP": SubVPScoreEstimator, "VE": VEScoreEstimator}
+    kinds: dict[str, type] = {
+        "VP": VPScoreEstimator,
+        "sub-VP": SubVPScoreEstimator,
+        "VE": VEScoreEstimator,
+        "flow": FlowMatchingEstimator,
+    }
     kind = next((name for name, cls in kinds.items() if isinstance(estimator, cls)), None)
     if kind is None:
         raise TypeError(
-            f"from_sbi: {type(estimator).__name__} has no score tallsbi can use; give what NPSE.train() returns "
+            f"from_sbi: {type(estimator).__name__} has no score tallsbi can use; give what NPSE.train() or "
+            f"FMPE.train() returns "
             f"({', '.join(cls.__name__ for cls in kinds.values())})."
         )
-    if len(estimator.input_shape) != 1 or len(estimator.condition_shape) != 1:
+    if len(estimator.input_shape) != 1:
         raise ValueError(
-            f"from_sbi: parameters of shape {tuple(estimator.input_shape)} and observations of shape "
-            f"{tuple(estimator.condition_shape)}; both must be vectors."
+            f"from_sbi: parameters of shape {tuple(estimator.input_shape)}; they must be vectors."
         )
+    if kind == "flow":
+        return _Process(kind, float(estimator.noise_scale), 0.0, 0.0, _END_OF_FLOW)
     low, high = (
         (estimator.sigma_min, estimator.sigma_max)
         if kind == "VE"

@@ -1,0 +1,37 @@
+"""Words of other packages, sbi first, with what they are called here."""
+
+from typing import Any
+
+_INSTEAD = {
+    "sample_batched": "`sample` takes several datasets at once: sample(x [B, n, d], 1000)",
+    "set_default_x": "observations are an argument: sample(x [n, d], 1000)",
+    "log_prob": "draws have no density here; `prior.log_prob` is that of the prior, and sbi's probability flow has one "
+    "for single observations",
+    "potential": "draws have no density here",
+    "map": "draws have no density here; take the mean or the median of `sample`",
+    "build_posterior": "what `fit` returns is the posterior already: call `sample`",
+    "append_simulations": "simulations go into fit: TallPosterior.fit(prior, (theta, x))",
+    "train": "TallPosterior.fit(prior, simulator) or fit(prior, (theta, x)) trains",
+    "pairplot": "`plot` draws pairs",
+}
+
+
+def missing(name: str) -> str:
+    """What an unknown attribute of a posterior would be here."""
+    hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+    return f"TallPosterior has no {name!r}{hint}."
+
+
+def check(x_obs: Any, others: dict[str, Any]) -> None:
+    """Refuses `sample((1000,), x=x)` with the way it is said here."""
+    shape_first = isinstance(x_obs, tuple) and len(x_obs) < 3 and all(isinstance(n, int) for n in x_obs)
+    if shape_first or others.keys() & {"x", "sample_shape", "show_progress_bars", "num_samples"}:
+        given = ", ".join([*([repr(tuple(x_obs))] if shape_first else []), *(f"{key}=..." for key in others)])
+        raise TypeError(
+            f"sample({given}): here the observations come first and the number of draws is a number: sample(x, 1000), "
+            "x [n, d] for one dataset and [B, n, d] for several; progress=True shows a bar."
+        )
+    if others:
+        raise TypeError(f"sample() got an unexpected keyword argument {next(iter(others))!r}.")
+    if x_obs is None:
+        raise TypeError("sample() needs the observations: sample(x, 1000), x [n, d] for one dataset.")
