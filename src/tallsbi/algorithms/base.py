@@ -5,14 +5,20 @@ posterior. `score_evaluations` says what that costs, in evaluations of the score
 What several algorithms have in common is in `tallsbi.algorithms.shared`.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
 from tallsbi.scores.base import Score
 from tallsbi.shapes import Observations
+
+if TYPE_CHECKING:
+    from tallsbi.summaries.likelihood import BoundSummaries
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,8 @@ class Problem:
     score: Score
     prior: DiffusedPrior
     x: Observations
+    summaries: BoundSummaries | None = None
+    """Mean summaries of the same observations, where some were learnt (see `tallsbi.summaries`)."""
 
     @property
     def datasets(self) -> int:

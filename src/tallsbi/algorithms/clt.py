@@ -1,0 +1,60 @@
+"""CLT: the mean of learnt summaries, normal by the central limit theorem, instead of a composed score.
+
+Its cost hardly grows with n, and errors of single scores do not add up (see `tallsbi.summaries`). It needs
+summaries that were learnt beside the network, and more than a few observations.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.priors.base import Prior
+from tallsbi.progress import Progress
+from tallsbi.samplers.base import Health, Noise, Samples
+from tallsbi.shapes import States
+from tallsbi.summaries.particles import Particles, temper
+
+
+@dataclass(frozen=True, kw_only=True)
+class CLT(Algorithm):
+    """`particles`: at least so many move together; `moves`: after each rise of the likelihood's power; `steps`: at
+    the end."""
+
+    steps: int = 20
+    particles: int = 512
+    moves: int = 6
+
+    true_prior = True
+
+    @property
+    def score_evaluations(self) -> int:
+        return 0
+
+    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+        if problem.summaries is None:
+            raise ValueError(
+                "method CLT needs summaries that were learnt beside the network; fit the posterior with "
+                "summaries = True, or choose GAUSS_PD."
+            )
+        prior = problem.prior
+        if not isinstance(prior, Prior):
+            raise ValueError("method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD.")
+        B, count = problem.datasets, max(samples, self.particles)
+        particles = Particles(_start(prior, B, count, noise), problem.summaries.log_prob, prior.log_prob, noise)
+        theta = temper(particles, self.moves, self.steps)
+        order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may have one ancestor
+        theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))
+        none = torch.zeros(B, dtype=torch.int64)
+        lost = (~theta.isfinite().all(-1)).sum(1)
+        times = torch.full((B,), torch.nan, dtype=torch.float64)
+        return Samples(theta, Health(none, times, lost, times))
+
+
+def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:
+    if len(noise.generators) == 1:
+        return prior.sample(datasets * count, noise.generators[0]).float().unflatten(0, (datasets, count))
+    return torch.stack([prior.sample(count, generator).float() for generator in noise.generators])
+
+
+ALGORITHM = CLT

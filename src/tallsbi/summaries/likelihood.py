@@ -1,0 +1,207 @@
+"""The likelihood of many observations through the mean of summaries (a synthetic likelihood).
+
+Summaries phi(x) of single observations are learnt by regression: the posterior mean of theta, and where that says too
+little, of products of its coordinates as well. Of the same simulations a second regression learns their mean h(theta)
+and covariance C(theta). By the central limit theorem the mean of n of them is
+
+    mean_j phi(x_j) ~ N(h(theta), C(theta) / n),
+
+whatever the law of a single one, and what the networks get wrong does not add up with n: h is the mean of the very
+summaries that are averaged. A summary that says too little makes the posterior wider, not wrong.
+
+h is estimated, and its error does not shrink with n. Two networks learn from one half of the simulations each; how
+far they disagree gives the variance v C of the mean of both, and the posterior is computed with C (1 / n + v).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.random import integer_seed
+from tallsbi.shapes import Observations, States
+from tallsbi.summaries.maps import ColumnMap, Whitening
+from tallsbi.summaries.regression import ConditionalGaussian, train
+
+_HELD_OUT = 0.1  # of the simulations, and at least
+_FEWEST_HELD_OUT = 20
+_EPOCHS = 100
+_PRODUCTS_UP_TO = 6  # parameters: products are tried as targets
+_CORRELATION = 0.2  # canonical correlation of a summary worth keeping
+_MOST_SUMMARIES = 12
+_PAIRS = (500, 1000)  # held-out rows and parameters that estimate the information
+_FLAT = 2.4  # kurtosis: a normal has 3, a uniform law 1.8, two narrow modes 1
+_WORTHWHILE = 0.2  # nats that products must add to what means say
+_TRIMMED = 0.05  # share of the largest disagreements left out
+
+
+@dataclass(frozen=True, eq=False)
+class SummaryLikelihood:
+    """`theta` whitens the network's parameters, `x` the observations, `phi` what the regression of theta says."""
+
+    theta: Whitening
+    x: ColumnMap
+    regression: ConditionalGaussian
+    phi: Whitening
+    halves: tuple[ConditionalGaussian, ConditionalGaussian]
+    variance: float
+
+    @classmethod
+    def fit(
+        cls, theta: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int = _EPOCHS
+    ) -> SummaryLikelihood:
+        """From parameters in the space of the diffusion, and observations as they are."""
+        theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
+        v, u = theta_map(theta), x_map(x)
+        generator = torch.Generator().manual_seed(integer_seed(seed, "summaries", "split"))
+        order = torch.randperm(len(v), generator=generator)
+        count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT * len(v))), len(v) // 3)
+        held, rows = order[:count], order[count:]
+
+        def learnt(targets: Tensor) -> SummaryLikelihood:
+            seeds = [integer_seed(seed, "summaries", name, targets.shape[1]) for name in ("phi", "half0", "half1")]
+            regression = train(u[rows], targets[rows], u[held], targets[held], epochs, seeds[0])
+            predicted = _means(regression, u)
+            phi = _most_telling(predicted[rows], targets[rows], v.shape[1])
+            y = phi(predicted)
+            first, second = (
+                train(v[half], y[half], v[held], y[held], epochs, half_seed)
+                for half, half_seed in zip(rows.tensor_split(2), seeds[1:], strict=True)
+            )
+            variance = _disagreement((first, second), v[held])
+            return cls(theta_map, x_map, regression, phi, (first, second), variance)
+
+        means = learnt(v)
+        if v.shape[1] > _PRODUCTS_UP_TO or not means._flat(v[held], u[held]):
+            return means
+        products = learnt(_moments(v))
+        gain = products._information(v[held], u[held], v[rows]) - means._information(v[held], u[held], v[rows])
+        return products if gain > _WORTHWHILE else means
+
+    def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
+        """phi(x) of single observations."""
+        flat = x.reshape(-1, x.shape[-1])
+        parts = [self.phi(_means(self.regression, self.x(part))) for part in flat.split(10_000)]
+        return torch.cat(parts).reshape(*x.shape[:-1], -1)
+
+    def bind(self, x: Observations) -> BoundSummaries:
+        return BoundSummaries(self, self.summaries(x).double().mean(1).float(), x.shape[1])
+
+    def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
+        """Of the mean y of n summaries, averaged over the two networks; constants left out."""
+        total = torch.zeros(len(v))
+        weight = n / (1 + n * self.variance)
+        for network in self.halves:
+            mean, root, log_diagonal = network(v)
+            departure = (root @ (y - mean)[..., None])[..., 0]
+            total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
+        return total / len(self.halves)
+
+    @torch.no_grad()
+    def _flat(self, v: Tensor, u: Tensor) -> bool:
+        """Whether single posteriors have flat tops or two modes, of which a mean says little."""
+        mean, root, _ = self.regression(u)
+        left = (root @ (v - mean)[..., None])[..., 0].double()
+        left = (left - left.mean(0)) / left.std(0)
+        return bool((left.clamp(-5, 5).pow(4).mean(0) < _FLAT).any())
+
+    @torch.no_grad()
+    def _information(self, v: Tensor, u: Tensor, prior: Tensor) -> float:
+        """Mean of log p(phi | theta) - log p(phi) over held-out rows: what one summary says of theta, in nats."""
+        rows, parameters = min(_PAIRS[0], len(v)), min(_PAIRS[1], len(prior))
+        v, y = v[:rows], self.phi(_means(self.regression, u[:rows]))
+        joint = self._log_density(v, y, 1)
+        every = prior[:parameters]
+        marginal = torch.stack([self._log_density(every, row.expand(len(every), -1), 1) for row in y])
+        return float((joint - marginal.logsumexp(1) + math.log(parameters)).mean())
+
+    def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """What `restored` takes."""
+        maps = {"theta": self.theta, "x": self.x.whitening, "phi": self.phi}
+        tensors = {f"{name}.{key}": getattr(each, key) for name, each in maps.items() for key in ("mean", "matrix")}
+        tensors |= {"x.centre": self.x.centre, "x.scale": self.x.scale}
+        networks = {"regression": self.regression, "half0": self.halves[0], "half1": self.halves[1]}
+        sizes = {}
+        for name, network in networks.items():
+            tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
+            sizes[name] = [network.inputs, network.targets, network.width, network.depth]
+        return tensors, {"variance": self.variance, "networks": sizes}
+
+    @classmethod
+    def restored(cls, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> SummaryLikelihood:
+        def whitening(name: str) -> Whitening:
+            return Whitening(tensors[f"{name}.mean"], tensors[f"{name}.matrix"])
+
+        def network(name: str) -> ConditionalGaussian:
+            restored = ConditionalGaussian(*header["networks"][name])
+            prefix = f"{name}."
+            restored.load_state_dict(
+                {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+            )
+            return restored.requires_grad_(False)
+
+        x = ColumnMap(tensors["x.centre"], tensors["x.scale"], whitening("x"))
+        halves = network("half0"), network("half1")
+        variance = float(header["variance"])
+        return cls(whitening("theta"), x, network("regression"), whitening("phi"), halves, variance)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundSummaries:
+    """The mean summary [B, k] of the n observations of each dataset."""
+
+    likelihood: SummaryLikelihood
+    mean: Float[Tensor, "B k"]
+    n: int
+
+    def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
+        """Log likelihood of parameters in the space of the diffusion, but for a constant."""
+        B, S, m = theta.shape
+        matrix, centre = self.likelihood.theta.matrix.float(), self.likelihood.theta.mean.float()
+        v = ((theta - centre) @ matrix).reshape(-1, m)
+        y = self.mean[:, None].expand(B, S, -1).reshape(B * S, -1)
+        return self.likelihood._log_density(v, y, self.n).view(B, S)
+
+
+def _moments(v: Float[Tensor, "N m"]) -> Float[Tensor, "N k"]:
+    """Coordinates and their products, each centred and scaled."""
+    i, j = torch.triu_indices(v.shape[1], v.shape[1])
+    products = v[:, i] * v[:, j]
+    return torch.cat([v, (products - products.mean(0)) / products.std(0)], 1)
+
+
+@torch.no_grad()
+def _means(network: ConditionalGaussian, u: Float[Tensor, "N d"]) -> Float[Tensor, "N k"]:
+    return network(u)[0]
+
+
+def _most_telling(predicted: Float[Tensor, "N k"], targets: Float[Tensor, "N k"], m: int) -> Whitening:
+    """All predictions where they are means of theta, else the combinations that correlate most with the targets."""
+    if predicted.shape[1] == m:
+        return Whitening.of(predicted)
+    p, t = predicted.double() - predicted.double().mean(0), targets.double() - targets.double().mean(0)
+    roots = [_root(values.mT @ values / len(values)) for values in (p, t)]
+    left, correlations, _ = torch.linalg.svd(roots[0].mT @ (p.mT @ t / len(p)) @ roots[1])
+    kept = max(m, min(int((correlations > _CORRELATION).sum()), _MOST_SUMMARIES))
+    return Whitening(predicted.double().mean(0), (roots[0] @ left)[:, :kept])
+
+
+def _root(covariance: Float[Tensor, "k k"]) -> Float[Tensor, "k j"]:
+    values, vectors = torch.linalg.eigh(covariance)
+    kept = values > _CORRELATION**2 * 1e-3 * values.max()
+    return vectors[:, kept] * values[kept].rsqrt()
+
+
+@torch.no_grad()
+def _disagreement(halves: tuple[ConditionalGaussian, ...], v: Float[Tensor, "V m"]) -> float:
+    """Variance of the mean of both, in units of C: two means of variance w differ by 2 w, their mean has w / 2."""
+    (first, root, _), (second, _, _) = (network(v) for network in halves)
+    squared = (root @ (first - second)[..., None])[..., 0].square().mean(1)
+    kept = squared.sort().values[: max(1, round((1 - _TRIMMED) * len(squared)))]
+    return float(kept.mean()) / 4

@@ -1,0 +1,140 @@
+"""Tempered particles: from the prior to the posterior, one power of the likelihood after the other.
+
+Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised as far as half of the particles keep their
+worth, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin steps with
+the particles' own covariance move them. Several modes are kept as long as particles are in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from tallsbi.samplers.base import Noise
+from tallsbi.shapes import States
+
+LogDensity = Callable[[Tensor], Tensor]
+
+_WORTH = 0.5  # effective share of the particles that a rise of the power leaves
+_BISECTIONS = 30
+_MOST_RISES = 200
+_ACCEPTANCE = 0.6  # of Langevin steps, which the step size is adapted to
+_STEP_RANGE = (0.02, 2.0)
+_SMALLEST_RISE = 1e-7
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Particles with the log densities there, and gradients."""
+
+    theta: Float[Tensor, "B S m"]
+    likelihood: Float[Tensor, "B S"]
+    prior: Float[Tensor, "B S"]
+    to_likelihood: Float[Tensor, "B S m"]
+    to_prior: Float[Tensor, "B S m"]
+
+    def where(self, chosen: Tensor, other: _Place) -> _Place:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return _Place(*(torch.where(chosen[..., None] if a.ndim == 3 else chosen, a, b) for a, b in pairs))
+
+    def at(self, index: Tensor) -> _Place:
+        wide = index[..., None].expand(-1, -1, self.theta.shape[-1])
+        return _Place(*(v.gather(1, wide if v.ndim == 3 else index) for v in vars(self).values()))
+
+
+class Particles:
+    """`start`: draws of the prior, [B, S, m]; the log densities take and give such arrays."""
+
+    def __init__(self, start: States, likelihood: LogDensity, prior: LogDensity, noise: Noise) -> None:
+        self._likelihood, self._prior, self._noise = likelihood, prior, noise
+        self.place = self._evaluate(start)
+        B, _, m = start.shape
+        self.power = torch.zeros(B)
+        self._step = torch.full((B,), 1.2 / m ** (1 / 6))
+
+    def rise(self) -> bool:
+        """Raises the power of the likelihood and draws the particles anew; False once it is one."""
+        if bool((self.power >= 1).all()):
+            return False
+        level = self.place.likelihood.double().clamp_min(-1e30)
+        low, high = self.power.double(), torch.ones_like(self.power, dtype=torch.float64)
+        whole = self._worth(level, high) >= _WORTH
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            enough = self._worth(level, middle) >= _WORTH
+            low, high = torch.where(enough, middle, low), torch.where(enough, high, middle)
+        # A likelihood that is far too steep must not stop the rise for good.
+        power = torch.where(whole, 1.0, torch.maximum(low, self.power + _SMALLEST_RISE)).clamp_max(1.0)
+        weights = torch.softmax((power - self.power)[:, None] * level, 1)
+        B, S = weights.shape
+        uniform = torch.special.ndtr(self._noise(B, 1, 1)[:, :, 0].double())
+        grid = (torch.arange(S, dtype=torch.float64) + uniform) / S
+        self.place = self.place.at(torch.searchsorted(weights.cumsum(1), grid).clamp_max(S - 1))
+        self.power = power.float()
+        return True
+
+    def _worth(self, level: Tensor, power: Tensor) -> Tensor:
+        weights = torch.softmax((power - self.power)[:, None] * level, 1)
+        return 1 / weights.square().sum(1) / weights.shape[1]
+
+    def move(self, times: int) -> None:
+        """Langevin steps at the present power."""
+        theta = self.place.theta.double()
+        B, S, m = theta.shape
+        centred = theta - theta.mean(1, keepdim=True)
+        covariance = centred.mT @ centred / S
+        scale = covariance.diagonal(dim1=1, dim2=2).mean(1)[:, None, None].clamp_min(1e-30)
+        covariance = covariance + 1e-9 * scale * torch.eye(m, dtype=torch.float64)
+        root, covariance = torch.linalg.cholesky(covariance).float(), covariance.float()
+        for _ in range(times):
+            here, step = self.place, self._step[:, None, None]
+            z = self._noise(B, S, m).float()
+            there = self._evaluate(here.theta + self._drift(here, covariance, root) + step * (z @ root.mT))
+            back = here.theta - there.theta - self._drift(there, covariance, root)
+            white = torch.linalg.solve_triangular(root, (back / step).mT, upper=False)
+            gain = self.power[:, None] * (there.likelihood - here.likelihood) + there.prior - here.prior
+            gain = gain + 0.5 * z.square().sum(-1) - 0.5 * white.square().sum(1)
+            accepted = torch.special.ndtr(self._noise(B, S, 1)[..., 0].float()).log() < gain
+            self.place = there.where(accepted, here)
+            rate = accepted.float().mean(1)
+            self._step = (self._step * torch.exp(0.3 * (rate - _ACCEPTANCE))).clamp(*_STEP_RANGE)
+
+    def _drift(self, place: _Place, covariance: Tensor, root: Tensor) -> Tensor:
+        gradient = self.power[:, None, None] * place.to_likelihood + place.to_prior
+        step = self._step[:, None, None]
+        drift = 0.5 * step * step * (gradient @ covariance)
+        length = torch.linalg.solve_triangular(root, drift.mT, upper=False).norm(dim=1)[..., None]
+        return drift / (1 + 0.5 * length)  # tamed: a steep place must not throw a particle away
+
+    def _evaluate(self, theta: States) -> _Place:
+        with torch.enable_grad():
+            at = theta.detach().requires_grad_(True)
+            likelihood, prior = self._likelihood(at), self._prior(at)
+            to_likelihood, to_prior = (_gradient(value, at) for value in (likelihood, prior))
+        likelihood, prior = (
+            torch.where(value.isnan(), -torch.inf, value.detach()) for value in (likelihood, prior)
+        )
+        return _Place(theta.detach(), likelihood.float(), prior.float(), to_likelihood, to_prior)
+
+
+def _gradient(value: Tensor, at: Tensor) -> Tensor:
+    if not value.requires_grad:  # a flat density, such as a uniform prior's
+        return torch.zeros_like(at)
+    (gradient,) = torch.autograd.grad(value.sum(), at)
+    return gradient.nan_to_num(0.0, 0.0, 0.0)
+
+
+def temper(particles: Particles, moves: int, last_moves: int) -> States:
+    """Draws of the posterior."""
+    for _ in range(_MOST_RISES):
+        if not particles.rise():
+            break
+        particles.move(moves)
+    # The covariance is that of the posterior now, and so are the steps.
+    for _ in range(0, last_moves, 5):
+        particles.move(5)
+    return particles.place.theta

@@ -1,0 +1,135 @@
+"""Regression with a full covariance: y given u is N(mean(u), (R(u)' R(u))^-1), R lower triangular.
+
+Mean and root start at the linear regression of y on u and the covariance of what it leaves; a perceptron learns
+the rest by maximum likelihood.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils import clip_grad_norm_
+
+from tallsbi.training.adam import Adam
+from tallsbi.training.gradient import flatten
+
+_RATE, _WARM_UP = 1e-3, 0.03
+_BATCH = 256
+_LARGEST_GRADIENT = 10.0
+_LOG_REACH = 4.0  # the diagonal of R stays within exp(4) of where it starts, so that no row can dominate
+_CYCLES = (1 / 7, 2 / 7, 4 / 7)  # shares of the steps; the learning rate falls to zero in each
+_RIDGE = 1e-6
+_FREE_TARGETS = 12  # up to so many, every entry of R depends on u; beyond, its diagonal alone
+
+
+class ConditionalGaussian(nn.Module):
+    def __init__(self, inputs: int, targets: int, width: int = 128, depth: int = 3) -> None:
+        super().__init__()
+        self.inputs, self.targets, self.width, self.depth = inputs, targets, width, depth
+        pairs = targets * (targets - 1) // 2
+        self.free = pairs if targets <= _FREE_TARGETS else 0
+        sizes = [inputs, *[width] * depth, 2 * targets + self.free]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.skip = nn.Linear(inputs, targets)
+        self.off_diagonal = nn.Parameter(torch.zeros(pairs))
+        self.register_buffer("log_diagonal", torch.zeros(targets))
+
+    @classmethod
+    def start(cls, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"], seed: int) -> ConditionalGaussian:
+        """At the linear regression of y on u."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            network = cls(u.shape[1], y.shape[1])
+        design = torch.cat([u, torch.ones_like(u[:, :1])], 1).double()
+        gram = design.mT @ design + _RIDGE * len(u) * torch.eye(design.shape[1], dtype=torch.float64)
+        slopes = torch.linalg.solve(gram, design.mT @ y.double())
+        left = torch.atleast_2d(torch.cov((y - design @ slopes).mT))
+        left = left + _RIDGE * torch.eye(len(left), dtype=torch.float64)
+        # Turned over, a lower Cholesky factor of the precision becomes an R with R' R = precision.
+        root = torch.linalg.cholesky(torch.linalg.inv(left).flip(0, 1)).flip(0, 1).mT
+        rows, columns = torch.tril_indices(len(left), len(left), -1)
+        with torch.no_grad():
+            network.layers[-1].weight.mul_(0.1)
+            network.layers[-1].bias.zero_()
+            network.skip.weight.copy_(slopes[:-1].mT)
+            network.skip.bias.copy_(slopes[-1])
+            network.log_diagonal.copy_(root.diagonal().log())
+            network.off_diagonal.copy_((root / root.diagonal()[:, None])[rows, columns])
+        return network
+
+    def forward(self, u: Float[Tensor, "N i"]) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean [N, k], R [N, k, k] and the logarithm of its diagonal [N, k]."""
+        hidden = u
+        for layer in self.layers[:-1]:
+            hidden = F.silu(layer(hidden))
+        k = self.targets
+        shift, bend, free = self.layers[-1](hidden).split([k, k, self.free], 1)
+        log_diagonal = self.log_diagonal + _LOG_REACH * torch.tanh(bend / _LOG_REACH)
+        off = self.off_diagonal + free if self.free else self.off_diagonal.expand(len(u), -1)
+        rows, columns = torch.tril_indices(k, k, -1)
+        unit = torch.eye(k, dtype=u.dtype).expand(len(u), k, k).clone()
+        unit[:, rows, columns] = off
+        return self.skip(u) + shift, unit * log_diagonal.exp()[..., None], log_diagonal
+
+    def loss(self, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"]) -> Float[Tensor, "N"]:
+        """Minus the log density of y, but for a constant."""
+        mean, root, log_diagonal = self(u)
+        return 0.5 * _apply(root, y - mean).square().sum(1) - log_diagonal.sum(1)
+
+
+def _apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:
+    return (root @ vectors[..., None])[..., 0]
+
+
+def train(
+    u: Float[Tensor, "N i"],
+    y: Float[Tensor, "N k"],
+    held_u: Float[Tensor, "V i"],
+    held_y: Float[Tensor, "V k"],
+    epochs: int,
+    seed: int,
+) -> ConditionalGaussian:
+    """Adam in three cycles, each twice as long as the one before; the weights with the lowest held-out loss are kept.
+
+    What few rows can teach is learnt in the first cycle, and later ones overfit; where noise is small, the last
+    cycle is the one that counts.
+    """
+    network = ConditionalGaussian.start(u, y, seed)
+    weights = flatten(network)
+    generator = torch.Generator().manual_seed(seed)
+    batch = min(_BATCH, len(u))
+    total = max(50, math.ceil(epochs * len(u) / batch))
+    best, lowest = copy.deepcopy(network.state_dict()), _mean_loss(network, held_u, held_y)
+    for share in _CYCLES:
+        optimiser, steps = Adam(weights, _RATE), max(1, round(share * total))
+        order = torch.empty(0, dtype=torch.int64)
+        for step in range(steps):
+            if len(order) < batch:
+                order = torch.randperm(len(u), generator=generator)
+            rows, order = order[:batch], order[batch:]
+            done = step / steps
+            optimiser.learning_rate = _RATE * min(1.0, (step + 1) / (_WARM_UP * steps)) * _cosine(done)
+            network.zero_grad(set_to_none=True)
+            network.loss(u[rows], y[rows]).mean().backward()
+            clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
+            optimiser.step(torch.cat([parameter.grad.flatten() for parameter in network.parameters()]))
+        loss = _mean_loss(network, held_u, held_y)
+        if loss < lowest:
+            best, lowest = copy.deepcopy(network.state_dict()), loss
+    network.load_state_dict(best)
+    return network.requires_grad_(False)
+
+
+def _cosine(done: float) -> float:
+    return 0.5 * (1 + math.cos(math.pi * done))
+
+
+@torch.no_grad()
+def _mean_loss(network: ConditionalGaussian, u: Tensor, y: Tensor) -> float:
+    loss = float(network.loss(u, y).double().mean())
+    return loss if math.isfinite(loss) else math.inf
