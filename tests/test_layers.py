@@ -23,6 +23,7 @@ METHOD = [
     {"samplers"},
     {"algorithms"},
     {"training", "metrics"},
+    {"summaries"},
     {"api"},
 ]
 FOR_THE_RUNNER = {"random", "storage", "progress"}

@@ -20,7 +20,7 @@ class Auto(GaussPD):
     clt_from: int = 8
 
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
-        if problem.summaries is not None and problem.x.shape[1] >= self.clt_from:
+        if problem.likelihood is not None and problem.x.shape[1] >= self.clt_from:
             return CLT().sample(problem, samples, noise, progress)
         return super().sample(problem, samples, noise, progress)
 

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import Protocol, runtime_checkable
+
+from jaxtyping import Float
+from torch import Tensor
 
 from tallsbi.priors.base import DiffusedPrior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Noise, Samples
 from tallsbi.scores.base import Score
-from tallsbi.shapes import Observations
+from tallsbi.shapes import Observations, States
 
-if TYPE_CHECKING:
-    from tallsbi.summaries.likelihood import BoundSummaries
+
+@runtime_checkable
+class Likelihood(Protocol):
+    def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
+        """Of the observations of every dataset given parameters, but for a constant."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,8 @@ class Problem:
     score: Score
     prior: DiffusedPrior
     x: Observations
-    summaries: BoundSummaries | None = None
-    """Mean summaries of the same observations, where some were learnt (see `tallsbi.summaries`)."""
+    likelihood: Likelihood | None = None
+    """Of the same observations, where one was learnt (see `tallsbi.summaries`)."""
 
     @property
     def datasets(self) -> int:

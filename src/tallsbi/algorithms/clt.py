@@ -12,8 +12,8 @@ from tallsbi.algorithms.base import Algorithm, Problem
 from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Health, Noise, Samples
+from tallsbi.samplers.particles import Particles, temper
 from tallsbi.shapes import States
-from tallsbi.summaries.particles import Particles, temper
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,16 +32,20 @@ class CLT(Algorithm):
         return 0
 
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
-        if problem.summaries is None:
+        if problem.likelihood is None:
             raise ValueError(
                 "method CLT needs summaries that were learnt beside the network; fit the posterior with "
                 "summaries = True, or choose GAUSS_PD."
             )
         prior = problem.prior
         if not isinstance(prior, Prior):
-            raise ValueError("method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD.")
+            raise ValueError(
+                "method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD."
+            )
         B, count = problem.datasets, max(samples, self.particles)
-        particles = Particles(_start(prior, B, count, noise), problem.summaries.log_prob, prior.log_prob, noise)
+        particles = Particles(
+            _start(prior, B, count, noise), problem.likelihood.log_prob, prior.log_prob, noise
+        )
         theta = temper(particles, self.moves, self.steps)
         order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may have one ancestor
         theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))

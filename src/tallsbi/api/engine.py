@@ -24,6 +24,10 @@ from tallsbi.scores.learned_prior import LearnedPrior
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.shapes import Observations, States
+from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
+from tallsbi.summaries.likelihood import SummaryLikelihood
+
+_ROWS_EMBEDDED = 2000  # at once
 
 
 def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1.0) -> Prior:
@@ -75,7 +79,7 @@ class NetworkEngine(Engine):
     """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
 
     `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
-    precision (see `with_learned_prior`).
+    precision (see `with_learned_prior`). `summaries` were learnt of the same simulations, for the method CLT.
     """
 
     saved: SavedNetwork
@@ -84,6 +88,7 @@ class NetworkEngine(Engine):
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     learned_covariance: Float[Tensor, "m m"] | None = None
+    summaries: SummaryLikelihood | None = None
 
     @property
     def described(self) -> str:  # type: ignore[override]
@@ -126,10 +131,28 @@ class NetworkEngine(Engine):
             empty = torch.zeros_like(inputs[:1, :1])
             return Problem(score, LearnedPrior(score, empty, self.learned_covariance), inputs)
         prior = normalised_prior(self.prior, self.saved, self.bounds_factor)
-        return Problem(score, prior.to(dtype=self.dtype, device=self.device), inputs)
+        bound = None if self.summaries is None else self.summaries.bind(self._features(x))
+        return Problem(score, prior.to(dtype=self.dtype, device=self.device), inputs, bound)
 
     def with_true_prior(self) -> NetworkEngine:
         return replace(self, bounds_factor=1.0)
+
+    def with_summaries(
+        self, latent: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int
+    ) -> NetworkEngine:
+        """The same with summaries learnt of these simulations, for the method CLT."""
+        theta = self.saved.normaliser.theta(latent)
+        learnt = SummaryLikelihood.fit(theta, self._features(x), seed, min(epochs, SUMMARY_EPOCHS))
+        return replace(self, summaries=learnt)
+
+    @torch.no_grad()
+    def _features(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b e"]:
+        """What the network sees of an observation: standardised, and embedded where it has an embedding."""
+        rows = self.saved.normaliser.x(x.double()).float().reshape(-1, x.shape[-1])
+        rows = with_context(rows) if self.knows_prior else rows
+        embedding = self.saved.network.x_embedding
+        parts = [embedding(part) for part in rows.split(_ROWS_EMBEDDED)]
+        return torch.cat(parts).reshape(*x.shape[:-1], -1)
 
     def to_parameter(self, theta: States) -> States:
         return self.prior.to_parameter(self.saved.normaliser.latent(theta))

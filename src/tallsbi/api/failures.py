@@ -16,7 +16,7 @@ _PLAUSIBLE_DEVIATIONS = 8.0  # standard deviations from the mean of a prior with
 
 def advice(method: str) -> str:
     """What to do about draws that are lost, other than what was done."""
-    if base_name(method) != METHOD:
+    if base_name(method) not in (METHOD, "GAUSS_PD"):
         return f"use {METHOD}, a `-clip` variant, or more steps"
     return "train longer or on more simulations, and look at observations far from them"
 

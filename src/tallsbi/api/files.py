@@ -21,10 +21,11 @@ from tallsbi.scores.embedded_network import build
 from tallsbi.scores.network_file import read_network, write_network
 from tallsbi.storage.files import DataError
 from tallsbi.storage.tensors import read_tensors, write_tensors
+from tallsbi.summaries.likelihood import SummaryLikelihood
 
 NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"
-_COVARIANCE, _FILL, _CONDITIONS = "learned_covariance", "layout.fill", "conditions"
+_COVARIANCE, _FILL, _CONDITIONS, _SUMMARIES = "learned_covariance", "layout.fill", "conditions", "summaries."
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -50,6 +51,9 @@ def save(
     tensors = {} if known is None else known.tensors()
     if posterior.learned_covariance is not None:
         tensors[_COVARIANCE] = posterior.learned_covariance
+    if posterior.summaries is not None:
+        learnt, header["summaries"] = posterior.summaries.tensors()
+        tensors |= {f"{_SUMMARIES}{name}": tensor for name, tensor in learnt.items()}
     for name, values in ((_FILL, layout.fill), (_CONDITIONS, conditions)):
         if values is not None and values.numel():
             tensors[name] = values
@@ -82,6 +86,7 @@ def load(
             bounds_factor=float(header.get("bounds_factor", 1.0)),
             dtype=_DTYPES[header.get("dtype", "float32")],
             learned_covariance=tensors.pop(_COVARIANCE, None),
+            summaries=_summaries(tensors, header.get("summaries")),
         )
         known = None
         if header["farthest"] is not None:
@@ -92,6 +97,12 @@ def load(
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error
+
+
+def _summaries(tensors: dict[str, Tensor], header: dict[str, Any] | None) -> SummaryLikelihood | None:
+    names = [name for name in tensors if name.startswith(_SUMMARIES)]
+    learnt = {name.removeprefix(_SUMMARIES): tensors.pop(name) for name in names}
+    return None if header is None else SummaryLikelihood.restored(learnt, header)
 
 
 def _digest(path: Path) -> str:

@@ -43,6 +43,7 @@ def fit(
     validation_share: float = 0.1,
     layer_norm: bool = False,
     log_x: bool = False,
+    summaries: bool = True,
     seed: int = 0,
     embedding: Any = None,
     batched: bool | None = None,
@@ -74,9 +75,11 @@ def fit(
 
     With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
     the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
-    positive and standardised in log space. `checkpoint_dir`: where an interrupted simulation or training is
-    taken up again. `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
-    network, also where the simulator draws from global streams or from a generator of its own.
+    positive and standardised in log space. `summaries`: also learn summaries of single observations, with which many
+    are taken together (method CLT, see `tallsbi.summaries`; not with `condition` or dropped failures).
+    `checkpoint_dir`: where an interrupted simulation or training is taken up again. `progress`: a bar always or never;
+    by default after a few seconds. The same seed gives the same network, also where the simulator draws from global
+    streams or from a generator of its own.
     """
     prior = as_prior(prior)
     # All that can be wrong is found before the simulator runs, which may take hours.
@@ -129,6 +132,9 @@ def fit(
     if how.folder is not None:
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api"), prior)
+    # Dropped failures leave another law of x, and conditions are not drawn anew with every dataset.
+    if summaries and pairs.weights is None and not layout.condition:
+        engine = engine.with_summaries(latent, pairs.rows, integer_seed(seed, "api", "summaries"), epochs)
     known = TrainingRange.of(engine.scaled(pairs.rows.double()))
     return cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
 

@@ -12,8 +12,8 @@ from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.shapes import Observations
 
-METHOD = "GAUSS_PD"
-"""What draws unless another method is named."""
+METHOD = "AUTO"
+"""What draws unless another method is named: GAUSS_PD for few observations, CLT for many."""
 
 
 def as_tensor(values: Any, name: str) -> Tensor:

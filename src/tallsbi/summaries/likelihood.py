@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -29,9 +30,9 @@ from tallsbi.shapes import Observations, States
 from tallsbi.summaries.maps import ColumnMap, Whitening
 from tallsbi.summaries.regression import ConditionalGaussian, train
 
+EPOCHS = 120
 _HELD_OUT = 0.1  # of the simulations, and at least
 _FEWEST_HELD_OUT = 20
-_EPOCHS = 100
 _PRODUCTS_UP_TO = 6  # parameters: products are tried as targets
 _CORRELATION = 0.2  # canonical correlation of a summary worth keeping
 _MOST_SUMMARIES = 12
@@ -54,7 +55,7 @@ class SummaryLikelihood:
 
     @classmethod
     def fit(
-        cls, theta: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int = _EPOCHS
+        cls, theta: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int = EPOCHS
     ) -> SummaryLikelihood:
         """From parameters in the space of the diffusion, and observations as they are."""
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
@@ -65,7 +66,9 @@ class SummaryLikelihood:
         held, rows = order[:count], order[count:]
 
         def learnt(targets: Tensor) -> SummaryLikelihood:
-            seeds = [integer_seed(seed, "summaries", name, targets.shape[1]) for name in ("phi", "half0", "half1")]
+            seeds = [
+                integer_seed(seed, "summaries", name, targets.shape[1]) for name in ("phi", "half0", "half1")
+            ]
             regression = train(u[rows], targets[rows], u[held], targets[held], epochs, seeds[0])
             predicted = _means(regression, u)
             phi = _most_telling(predicted[rows], targets[rows], v.shape[1])
@@ -81,7 +84,9 @@ class SummaryLikelihood:
         if v.shape[1] > _PRODUCTS_UP_TO or not means._flat(v[held], u[held]):
             return means
         products = learnt(_moments(v))
-        gain = products._information(v[held], u[held], v[rows]) - means._information(v[held], u[held], v[rows])
+        gain = products._information(v[held], u[held], v[rows]) - means._information(
+            v[held], u[held], v[rows]
+        )
         return products if gain > _WORTHWHILE else means
 
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
@@ -91,7 +96,7 @@ class SummaryLikelihood:
         return torch.cat(parts).reshape(*x.shape[:-1], -1)
 
     def bind(self, x: Observations) -> BoundSummaries:
-        return BoundSummaries(self, self.summaries(x).double().mean(1).float(), x.shape[1])
+        return BoundSummaries(self, x)
 
     def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
         """Of the mean y of n summaries, averaged over the two networks; constants left out."""
@@ -124,7 +129,9 @@ class SummaryLikelihood:
     def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What `restored` takes."""
         maps = {"theta": self.theta, "x": self.x.whitening, "phi": self.phi}
-        tensors = {f"{name}.{key}": getattr(each, key) for name, each in maps.items() for key in ("mean", "matrix")}
+        tensors = {
+            f"{name}.{key}": getattr(each, key) for name, each in maps.items() for key in ("mean", "matrix")
+        }
         tensors |= {"x.centre": self.x.centre, "x.scale": self.x.scale}
         networks = {"regression": self.regression, "half0": self.halves[0], "half1": self.halves[1]}
         sizes = {}
@@ -154,11 +161,14 @@ class SummaryLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class BoundSummaries:
-    """The mean summary [B, k] of the n observations of each dataset."""
+    """The n observations of each of B datasets, seen through the mean of their summaries."""
 
     likelihood: SummaryLikelihood
-    mean: Float[Tensor, "B k"]
-    n: int
+    x: Observations
+
+    @cached_property
+    def mean(self) -> Float[Tensor, "B k"]:
+        return self.likelihood.summaries(self.x).double().mean(1).float()
 
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
         """Log likelihood of parameters in the space of the diffusion, but for a constant."""
@@ -166,7 +176,7 @@ class BoundSummaries:
         matrix, centre = self.likelihood.theta.matrix.float(), self.likelihood.theta.mean.float()
         v = ((theta - centre) @ matrix).reshape(-1, m)
         y = self.mean[:, None].expand(B, S, -1).reshape(B * S, -1)
-        return self.likelihood._log_density(v, y, self.n).view(B, S)
+        return self.likelihood._log_density(v, y, self.x.shape[1]).view(B, S)
 
 
 def _moments(v: Float[Tensor, "N m"]) -> Float[Tensor, "N k"]:

@@ -24,11 +24,13 @@ class Whitening:
 
     @classmethod
     def of(cls, rows: Float[Tensor, "N k"]) -> Whitening:
-        """By the symmetric root, which keeps the coordinates as they are where they are not correlated."""
+        """By the symmetric root of the correlations, which keeps apart what is not correlated."""
         rows = rows.double()
-        values, vectors = torch.linalg.eigh(torch.atleast_2d(torch.cov(rows.mT)))
+        deviations = rows.std(0)
+        scale = torch.where(deviations > 0, deviations, 1.0)
+        values, vectors = torch.linalg.eigh(torch.atleast_2d(torch.cov((rows / scale).mT)))
         values = values.clamp_min(_SMALLEST_SHARE * float(values.max()) or 1.0)
-        return cls(rows.mean(0), (vectors * values.rsqrt()) @ vectors.mT)
+        return cls(rows.mean(0), (vectors * values.rsqrt()) @ vectors.mT / scale[:, None])
 
     def __call__(self, rows: Float[Tensor, "*b k"]) -> Float[Tensor, "*b j"]:
         return ((rows.double() - self.mean) @ self.matrix).float()
@@ -70,7 +72,8 @@ def _best(column: Float[Tensor, "N"]) -> tuple[float, float]:
         if scale > 0:
             candidates += [(median, scale), (0.0, scale), (float(column.min()), scale)]
     return min(
-        candidates, key=lambda pair: _departure(_bent(column[:, None], *column.new_tensor(pair)[:, None])[:, 0])
+        candidates,
+        key=lambda pair: _departure(_bent(column[:, None], *column.new_tensor(pair)[:, None])[:, 0]),
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import math
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 
 from tallsbi.training.adam import Adam
 from tallsbi.training.gradient import flatten
@@ -28,13 +29,15 @@ _FREE_TARGETS = 12  # up to so many, every entry of R depends on u; beyond, its 
 
 
 class ConditionalGaussian(nn.Module):
+    log_diagonal: Tensor
+
     def __init__(self, inputs: int, targets: int, width: int = 128, depth: int = 3) -> None:
         super().__init__()
         self.inputs, self.targets, self.width, self.depth = inputs, targets, width, depth
         pairs = targets * (targets - 1) // 2
         self.free = pairs if targets <= _FREE_TARGETS else 0
         sizes = [inputs, *[width] * depth, 2 * targets + self.free]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(sizes))
         self.skip = nn.Linear(inputs, targets)
         self.off_diagonal = nn.Parameter(torch.zeros(pairs))
         self.register_buffer("log_diagonal", torch.zeros(targets))
@@ -54,8 +57,8 @@ class ConditionalGaussian(nn.Module):
         root = torch.linalg.cholesky(torch.linalg.inv(left).flip(0, 1)).flip(0, 1).mT
         rows, columns = torch.tril_indices(len(left), len(left), -1)
         with torch.no_grad():
-            network.layers[-1].weight.mul_(0.1)
-            network.layers[-1].bias.zero_()
+            for parameter in network.layers[-1].parameters():
+                parameter.mul_(0.1)
             network.skip.weight.copy_(slopes[:-1].mT)
             network.skip.bias.copy_(slopes[-1])
             network.log_diagonal.copy_(root.diagonal().log())
@@ -117,7 +120,7 @@ def train(
             network.zero_grad(set_to_none=True)
             network.loss(u[rows], y[rows]).mean().backward()
             clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
-            optimiser.step(torch.cat([parameter.grad.flatten() for parameter in network.parameters()]))
+            optimiser.step(parameters_to_vector([p.grad for p in network.parameters() if p.grad is not None]))
         loss = _mean_loss(network, held_u, held_y)
         if loss < lowest:
             best, lowest = copy.deepcopy(network.state_dict()), loss

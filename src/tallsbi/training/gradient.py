@@ -17,7 +17,7 @@ from tallsbi.scores.network import LAYER_NORM_EPS, MLP, ScoreNetwork
 from tallsbi.training.loss import Rows
 
 
-def flatten(network: ScoreNetwork) -> Float[Tensor, "P"]:
+def flatten(network: nn.Module) -> Float[Tensor, "P"]:
     """One vector with all parameters; from now on the network's parameters are views of it."""
     flat = parameters_to_vector(network.parameters()).detach().clone()
     vector_to_parameters(flat, network.parameters())

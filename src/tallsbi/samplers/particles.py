@@ -1,8 +1,8 @@
 """Tempered particles: from the prior to the posterior, one power of the likelihood after the other.
 
-Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised as far as half of the particles keep their
-worth, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin steps with
-the particles' own covariance move them. Several modes are kept as long as particles are in each.
+Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised as far as half of the particles keep
+their worth, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin steps
+with the particles' own covariance move them. Several modes are kept as long as particles are in each.
 """
 
 from __future__ import annotations

@@ -1,0 +1,120 @@
+"""The likelihood of the mean of learnt summaries, and the methods CLT and AUTO that draw with it."""
+
+import numpy as np
+import pytest
+import torch
+
+from tallsbi.algorithms.auto import Auto
+from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.clt import CLT
+from tallsbi.priors.gaussian import Gaussian
+from tallsbi.samplers.base import Noise
+from tallsbi.scores.base import Score
+from tallsbi.summaries.likelihood import SummaryLikelihood
+
+
+class _Unused(Score):
+    """What draws here needs no score."""
+
+    dim = 1
+
+    def bind(self, x):
+        raise AssertionError
+
+
+UNUSED = _Unused()
+
+
+def counts(theta, generator):
+    """Poisson counts with log mean theta: skewed, discrete, no normal law in sight."""
+    return torch.poisson(theta.exp(), generator=generator)
+
+
+def noise(datasets=1):
+    return Noise([torch.Generator().manual_seed(i) for i in range(datasets)])
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    generator = torch.Generator().manual_seed(0)
+    theta = torch.randn(3000, 1, generator=generator)
+    return SummaryLikelihood.fit(theta, counts(theta, generator), seed=1, epochs=30)
+
+
+def exact(x):
+    """Mean and standard deviation on a grid."""
+    grid = np.linspace(-4, 4, 20_001)
+    log = -0.5 * grid**2 + grid * x.sum() - len(x) * np.exp(grid)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    mean = (weight * grid).sum()
+    return mean, np.sqrt((weight * (grid - mean) ** 2).sum())
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_right_for_skewed_counts_at_any_n(learnt, n):
+    truth = torch.linspace(-1, 1.5, 4)[:, None]
+    x = counts(truth[:, None].expand(4, n, 1), torch.Generator().manual_seed(n))
+    problem = Problem(UNUSED, Gaussian.standard(1), x, learnt.bind(x))
+    theta = CLT().sample(problem, 600, noise(4)).theta
+    for dataset, draws in zip(x[..., 0].numpy(), theta[..., 0].double().numpy(), strict=True):
+        mean, deviation = exact(dataset)
+        # What 3,000 simulations leave uncertain is added to the posterior.
+        known = deviation * np.sqrt(1 + n * learnt.variance)
+        assert abs(draws.mean() - mean) < 0.7 * deviation + 3 * np.sqrt(known**2 - deviation**2)
+        assert 0.85 * deviation < draws.std() < 1.25 * known
+
+
+def test_single_summaries_that_say_nothing_leave_the_prior():
+    generator = torch.Generator().manual_seed(3)
+    theta, x = torch.randn(1500, 1, generator=generator), torch.randn(1500, 2, generator=generator)
+    empty = SummaryLikelihood.fit(theta, x, seed=1, epochs=20)
+    data = torch.randn(1, 30, 2, generator=generator)
+    draws = CLT().sample(Problem(UNUSED, Gaussian.standard(1), data, empty.bind(data)), 1000, noise()).theta
+    assert abs(float(draws.mean())) < 0.5
+    assert float(draws.std()) > 0.7
+
+
+def test_parameter_known_up_to_its_sign_needs_products():
+    """x = theta² + noise: the posterior mean is zero whatever x, that of theta² is not."""
+    generator = torch.Generator().manual_seed(4)
+
+    def squared(theta):
+        return theta.square() + 0.2 * torch.randn(theta.shape, generator=generator)
+
+    theta = torch.randn(2000, 1, generator=generator)
+    learnt = SummaryLikelihood.fit(theta, squared(theta), seed=1, epochs=25)
+    x = squared(torch.full((1, 50, 1), 1.2))
+    draws = (
+        CLT().sample(Problem(UNUSED, Gaussian.standard(1), x, learnt.bind(x)), 500, noise()).theta[0, :, 0]
+    )
+    assert float((draws.abs() - 1.2).abs().mean()) < 0.25
+    assert 0.3 < float((draws > 0).float().mean()) < 0.7
+
+
+def test_saved_and_restored_gives_the_same(learnt):
+    again = SummaryLikelihood.restored(*learnt.tensors())
+    x = torch.full((1, 9, 1), 2.0)
+    theta = torch.linspace(-1, 1, 7)[None, :, None]
+    assert torch.equal(learnt.bind(x).log_prob(theta), again.bind(x).log_prob(theta))
+
+
+def test_auto_takes_summaries_for_many_observations_only(learnt, monkeypatch):
+    class UsedSummaries(Exception):
+        pass
+
+    def used(*args):
+        raise UsedSummaries
+
+    monkeypatch.setattr(CLT, "sample", used)
+    many, few = torch.ones(1, 50, 1), torch.ones(1, 3, 1)
+    with pytest.raises(UsedSummaries):
+        Auto().sample(Problem(UNUSED, Gaussian.standard(1), many, learnt.bind(many)), 10, noise())
+    for x, bound in ((few, learnt.bind(few)), (many, None)):
+        with pytest.raises(AssertionError):  # of the score, which is bound
+            Auto().sample(Problem(UNUSED, Gaussian.standard(1), x, bound), 10, noise())
+
+
+def test_clt_without_summaries_is_refused():
+    with pytest.raises(ValueError, match=r"needs summaries.*summaries = True, or choose GAUSS_PD"):
+        CLT().sample(Problem(UNUSED, Gaussian.standard(1), torch.ones(1, 9, 1)), 10, noise())
