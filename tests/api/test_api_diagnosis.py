@@ -35,7 +35,7 @@ def test_the_exact_posterior_is_calibrated():
     assert np.abs(found.c2st_prior - 0.5).max() < 0.2
     assert found.local.p_values.shape == (1,)
     text = str(found)
-    assert "GAUSS_PD, n = 5, 150 datasets with 100 draws each" in text
+    assert "AUTO, n = 5, 150 datasets with 100 draws each" in text
     assert "l-C2ST at the observed dataset" in text
 
 

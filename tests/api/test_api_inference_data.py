@@ -22,7 +22,7 @@ theta = posterior.sample(x, 200, seed=3)
 assert dict(data["posterior"].sizes) == {"chain": 1, "draw": 200}
 assert torch.equal(torch.from_numpy(data["posterior"]["b"].values[0]), theta[:, 1])
 assert (data["observed_data"]["x"].values == x.numpy()).all()
-assert data["posterior"].attrs["method"] == "GAUSS_PD"
+assert data["posterior"].attrs["method"] == "AUTO"
 summary = arviz.summary(data, round_to="none")
 assert abs(float(summary.loc["a", "mean"]) - theta[:, 0].mean().item()) < 1e-6
 # Independent draws: the effective sample size is about their number.

@@ -73,7 +73,7 @@ def test_methods_and_their_settings():
     ):
         with pytest.raises(ValueError, match=message):
             posterior.sample(x, method="JAC", settings=settings)
-    with pytest.raises(TypeError, match="method = None: give the name of a method, such as 'GAUSS_PD'"):
+    with pytest.raises(TypeError, match="method = None: give the name of a method, such as 'AUTO'"):
         inputs.algorithm(None, None, 3.0)
     with pytest.raises(TypeError, match="settings = 'steps': give a mapping"):
         inputs.algorithm("JAC", "steps", 3.0)
@@ -180,7 +180,7 @@ def test_correlated_outliers_and_constant_columns_are_seen():
 
 def test_draws_that_are_not_finite_are_returned_and_warned_of():
     x = datasets(2, 100)
-    with pytest.warns(UserWarning, match=r"LANGEVIN: \d+ of 40 draws are not finite.*use GAUSS_PD"):
+    with pytest.warns(UserWarning, match=r"LANGEVIN: \d+ of 40 draws are not finite.*use AUTO"):
         theta = exact_posterior().sample(x, 20, "LANGEVIN", settings={"steps": 300, "tau": 60.0})
     assert not bool(theta.isfinite().all())
 
@@ -207,7 +207,7 @@ def test_draws_that_no_prior_makes_are_warned_of():
             failures.warn("GAUSS", draws, prior, none)
     draws[1, 3:5, 0] = 9.0
     for prior in (Gaussian.standard(2), box):
-        with pytest.warns(UserWarning, match="GAUSS: 2 of 20 draws are outside .* dataset 1.*use GAUSS_PD"):
+        with pytest.warns(UserWarning, match="GAUSS: 2 of 20 draws are outside .* dataset 1.*use AUTO"):
             failures.warn("GAUSS", draws, prior, none)
     # What comes out of the latent space may be infinite although no state was.
     far = LogNormal(torch.zeros(2), torch.ones(2)).to_parameter(torch.full((1, 2, 2), 800.0).double())

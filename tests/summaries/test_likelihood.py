@@ -75,21 +75,19 @@ def test_single_summaries_that_say_nothing_leave_the_prior():
     assert float(draws.std()) > 0.7
 
 
-def test_parameter_known_up_to_its_sign_needs_products():
-    """x = theta² + noise: the posterior mean is zero whatever x, that of theta² is not."""
+def test_parameter_known_up_to_its_sign_has_no_summaries():
+    """x = theta² + noise: the posterior mean is zero whatever x."""
     generator = torch.Generator().manual_seed(4)
-
-    def squared(theta):
-        return theta.square() + 0.2 * torch.randn(theta.shape, generator=generator)
-
     theta = torch.randn(2000, 1, generator=generator)
-    learnt = SummaryLikelihood.fit(theta, squared(theta), seed=1, epochs=25)
-    x = squared(torch.full((1, 50, 1), 1.2))
-    draws = (
-        CLT().sample(Problem(UNUSED, Gaussian.standard(1), x, learnt.bind(x)), 500, noise()).theta[0, :, 0]
-    )
-    assert float((draws.abs() - 1.2).abs().mean()) < 0.25
-    assert 0.3 < float((draws > 0).float().mean()) < 0.7
+    x = theta.square() + 0.1 * torch.randn(2000, 1, generator=generator)
+    assert SummaryLikelihood.fit(theta, x, seed=1, epochs=10) is None
+
+
+def test_flat_posteriors_of_a_uniform_prior_have_summaries():
+    generator = torch.Generator().manual_seed(5)
+    theta = 2 * torch.rand(2000, 1, generator=generator) - 1
+    x = theta + 3 * torch.randn(2000, 1, generator=generator)
+    assert SummaryLikelihood.fit(theta, x, seed=1, epochs=10) is not None
 
 
 def test_saved_and_restored_gives_the_same(learnt):
@@ -116,5 +114,5 @@ def test_auto_takes_summaries_for_many_observations_only(learnt, monkeypatch):
 
 
 def test_clt_without_summaries_is_refused():
-    with pytest.raises(ValueError, match=r"needs summaries.*summaries = True, or choose GAUSS_PD"):
+    with pytest.raises(ValueError, match=r"needs summaries.*summaries=True.*two modes: choose GAUSS_PD"):
         CLT().sample(Problem(UNUSED, Gaussian.standard(1), torch.ones(1, 9, 1)), 10, noise())

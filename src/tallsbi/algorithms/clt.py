@@ -34,8 +34,9 @@ class CLT(Algorithm):
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
         if problem.likelihood is None:
             raise ValueError(
-                "method CLT needs summaries that were learnt beside the network; fit the posterior with "
-                "summaries = True, or choose GAUSS_PD."
+                "method CLT needs summaries that were learnt beside the network, with fit(..., summaries=True); none "
+                "are learnt with conditions, with dropped failures, or where single posteriors have two modes: choose "
+                "GAUSS_PD."
             )
         prior = problem.prior
         if not isinstance(prior, Prior):

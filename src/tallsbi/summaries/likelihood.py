@@ -1,8 +1,8 @@
 """The likelihood of many observations through the mean of summaries (a synthetic likelihood).
 
-Summaries phi(x) of single observations are learnt by regression: the posterior mean of theta, and where that says too
-little, of products of its coordinates as well. Of the same simulations a second regression learns their mean h(theta)
-and covariance C(theta). By the central limit theorem the mean of n of them is
+The summary phi(x) of a single observation is the posterior mean of theta, learnt by regression. Of the same
+simulations a second regression learns the mean h(theta) and covariance C(theta) of the summaries. By the central
+limit theorem the mean of n of them is
 
     mean_j phi(x_j) ~ N(h(theta), C(theta) / n),
 
@@ -15,7 +15,6 @@ far they disagree gives the variance v C of the mean of both, and the posterior 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,12 +32,7 @@ from tallsbi.summaries.regression import ConditionalGaussian, train
 EPOCHS = 120
 _HELD_OUT = 0.1  # of the simulations, and at least
 _FEWEST_HELD_OUT = 20
-_PRODUCTS_UP_TO = 6  # parameters: products are tried as targets
-_CORRELATION = 0.2  # canonical correlation of a summary worth keeping
-_MOST_SUMMARIES = 12
-_PAIRS = (500, 1000)  # held-out rows and parameters that estimate the information
-_FLAT = 2.4  # kurtosis: a normal has 3, a uniform law 1.8, two narrow modes 1
-_WORTHWHILE = 0.2  # nats that products must add to what means say
+_TWO_MODES = 1.6  # kurtosis: a normal law has 3, a uniform one 1.8, two narrow modes 1
 _TRIMMED = 0.05  # share of the largest disagreements left out
 
 
@@ -56,38 +50,29 @@ class SummaryLikelihood:
     @classmethod
     def fit(
         cls, theta: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int = EPOCHS
-    ) -> SummaryLikelihood:
-        """From parameters in the space of the diffusion, and observations as they are."""
+    ) -> SummaryLikelihood | None:
+        """From parameters in the space of the diffusion, and observations as the network sees them.
+
+        None where single posteriors have two modes, of which a mean says nothing.
+        """
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
         v, u = theta_map(theta), x_map(x)
         generator = torch.Generator().manual_seed(integer_seed(seed, "summaries", "split"))
         order = torch.randperm(len(v), generator=generator)
         count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT * len(v))), len(v) // 3)
         held, rows = order[:count], order[count:]
-
-        def learnt(targets: Tensor) -> SummaryLikelihood:
-            seeds = [
-                integer_seed(seed, "summaries", name, targets.shape[1]) for name in ("phi", "half0", "half1")
-            ]
-            regression = train(u[rows], targets[rows], u[held], targets[held], epochs, seeds[0])
-            predicted = _means(regression, u)
-            phi = _most_telling(predicted[rows], targets[rows], v.shape[1])
-            y = phi(predicted)
-            first, second = (
-                train(v[half], y[half], v[held], y[held], epochs, half_seed)
-                for half, half_seed in zip(rows.tensor_split(2), seeds[1:], strict=True)
-            )
-            variance = _disagreement((first, second), v[held])
-            return cls(theta_map, x_map, regression, phi, (first, second), variance)
-
-        means = learnt(v)
-        if v.shape[1] > _PRODUCTS_UP_TO or not means._flat(v[held], u[held]):
-            return means
-        products = learnt(_moments(v))
-        gain = products._information(v[held], u[held], v[rows]) - means._information(
-            v[held], u[held], v[rows]
+        seeds = [integer_seed(seed, "summaries", name) for name in ("phi", "half0", "half1")]
+        regression = train(u[rows], v[rows], u[held], v[held], epochs, seeds[0])
+        if _two_modes(regression, u[held], v[held]):
+            return None
+        phi = Whitening.of(_means(regression, u[rows]))
+        y = phi(_means(regression, u))
+        first, second = (
+            train(v[half], y[half], v[held], y[held], epochs, half_seed)
+            for half, half_seed in zip(rows.tensor_split(2), seeds[1:], strict=True)
         )
-        return products if gain > _WORTHWHILE else means
+        variance = _disagreement((first, second), v[held])
+        return cls(theta_map, x_map, regression, phi, (first, second), variance)
 
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
         """phi(x) of single observations."""
@@ -107,24 +92,6 @@ class SummaryLikelihood:
             departure = (root @ (y - mean)[..., None])[..., 0]
             total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
         return total / len(self.halves)
-
-    @torch.no_grad()
-    def _flat(self, v: Tensor, u: Tensor) -> bool:
-        """Whether single posteriors have flat tops or two modes, of which a mean says little."""
-        mean, root, _ = self.regression(u)
-        left = (root @ (v - mean)[..., None])[..., 0].double()
-        left = (left - left.mean(0)) / left.std(0)
-        return bool((left.clamp(-5, 5).pow(4).mean(0) < _FLAT).any())
-
-    @torch.no_grad()
-    def _information(self, v: Tensor, u: Tensor, prior: Tensor) -> float:
-        """Mean of log p(phi | theta) - log p(phi) over held-out rows: what one summary says of theta, in nats."""
-        rows, parameters = min(_PAIRS[0], len(v)), min(_PAIRS[1], len(prior))
-        v, y = v[:rows], self.phi(_means(self.regression, u[:rows]))
-        joint = self._log_density(v, y, 1)
-        every = prior[:parameters]
-        marginal = torch.stack([self._log_density(every, row.expand(len(every), -1), 1) for row in y])
-        return float((joint - marginal.logsumexp(1) + math.log(parameters)).mean())
 
     def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What `restored` takes."""
@@ -179,33 +146,18 @@ class BoundSummaries:
         return self.likelihood._log_density(v, y, self.x.shape[1]).view(B, S)
 
 
-def _moments(v: Float[Tensor, "N m"]) -> Float[Tensor, "N k"]:
-    """Coordinates and their products, each centred and scaled."""
-    i, j = torch.triu_indices(v.shape[1], v.shape[1])
-    products = v[:, i] * v[:, j]
-    return torch.cat([v, (products - products.mean(0)) / products.std(0)], 1)
-
-
 @torch.no_grad()
 def _means(network: ConditionalGaussian, u: Float[Tensor, "N d"]) -> Float[Tensor, "N k"]:
     return network(u)[0]
 
 
-def _most_telling(predicted: Float[Tensor, "N k"], targets: Float[Tensor, "N k"], m: int) -> Whitening:
-    """All predictions where they are means of theta, else the combinations that correlate most with the targets."""
-    if predicted.shape[1] == m:
-        return Whitening.of(predicted)
-    p, t = predicted.double() - predicted.double().mean(0), targets.double() - targets.double().mean(0)
-    roots = [_root(values.mT @ values / len(values)) for values in (p, t)]
-    left, correlations, _ = torch.linalg.svd(roots[0].mT @ (p.mT @ t / len(p)) @ roots[1])
-    kept = max(m, min(int((correlations > _CORRELATION).sum()), _MOST_SUMMARIES))
-    return Whitening(predicted.double().mean(0), (roots[0] @ left)[:, :kept])
-
-
-def _root(covariance: Float[Tensor, "k k"]) -> Float[Tensor, "k j"]:
-    values, vectors = torch.linalg.eigh(covariance)
-    kept = values > _CORRELATION**2 * 1e-3 * values.max()
-    return vectors[:, kept] * values[kept].rsqrt()
+@torch.no_grad()
+def _two_modes(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
+    """Whether what a regression leaves of a parameter is at two ends and hardly between."""
+    mean, root, _ = regression(u)
+    left = (root @ (v - mean)[..., None])[..., 0].double()
+    left = ((left - left.mean(0)) / left.std(0)).clamp(-5, 5)
+    return bool((left.pow(4).mean(0) < _TWO_MODES).any())
 
 
 @torch.no_grad()
