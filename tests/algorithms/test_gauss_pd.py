@@ -23,7 +23,7 @@ BOTH = ["GAUSS_PD", "JAC_PD"]
 
 def composed(case, covariances=None, size=1000, dtype=torch.float64):
     blocks = bind_blocks(case.score(dtype), case.observations(dtype), size)
-    covariances = case.estimate() if covariances is None else covariances
+    covariances = case.covariances() if covariances is None else covariances
     return GaussPDScore(blocks, case.prior(dtype), covariances, dtype)
 
 
@@ -48,16 +48,16 @@ def test_observations_may_come_in_blocks():
     case = GaussianCase(2, 7, 3)
     scale = torch.from_numpy(np.random.default_rng(1).uniform(0.1, 4, (2, 7, 1, 1)))
     theta = case.states(0.2)
-    whole = composed(case, case.estimate() * scale)(theta, 0.2)
+    whole = composed(case, case.covariances() * scale)(theta, 0.2)
     for size in (1, 3):
-        parts = composed(case, case.estimate() * scale, size)
+        parts = composed(case, case.covariances() * scale, size)
         assert parts.n == 7
         torch.testing.assert_close(parts(theta, 0.2), whole, rtol=1e-12, atol=1e-12)
 
 
 def test_a_covariance_that_is_not_finite_is_counted():
     case = GaussianCase(2, 3, 2)
-    covariances = case.estimate().clone()
+    covariances = case.covariances().clone()
     covariances[1, 0] = torch.nan
     tall = composed(case, covariances)
     score = tall(case.states(0.2, S=4), 0.2)

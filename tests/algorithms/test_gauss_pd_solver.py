@@ -18,7 +18,7 @@ from tallsbi.schedule import NETWORK, TOY, Schedule
 
 
 def tall_score(case):
-    return GaussScore(case.bound(), case.prior(), case.estimate(), torch.float64)
+    return GaussScore(case.bound(), case.prior(), case.covariances(), torch.float64)
 
 
 def test_the_grid_goes_down_from_one_to_zero():

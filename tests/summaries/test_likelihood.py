@@ -80,7 +80,7 @@ def test_parameter_known_up_to_its_sign_has_no_summaries():
     generator = torch.Generator().manual_seed(4)
     theta = torch.randn(2000, 1, generator=generator)
     x = theta.square() + 0.1 * torch.randn(2000, 1, generator=generator)
-    assert SummaryLikelihood.fit(theta, x, seed=1, epochs=10) is None
+    assert SummaryLikelihood.fit(theta, x, seed=1, epochs=60) is None
 
 
 def test_flat_posteriors_of_a_uniform_prior_have_summaries():
