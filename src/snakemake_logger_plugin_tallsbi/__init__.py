@@ -1,6 +1,7 @@
 """The living display of a run, as Snakemake's logger plugin `tallsbi`: `snakemake --logger tallsbi`.
 
-Snakemake finds plugins by the name of their module. What is shown is in `tallsbi.runner.display`.
+Snakemake finds plugins by the name of their module, and imports all of them before it reads the Snakefile, which
+chooses the package of its checkout. So nothing of tallsbi is imported until this plugin is asked for.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from logging import LogRecord
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 
-from tallsbi.runner.display import Display
-
 
 class LogHandler(LogHandlerBase):
     """Passes what Snakemake says on to the display; Snakemake's own text goes to its log file as always."""
 
     def __post_init__(self) -> None:
+        from tallsbi.runner.display import Display
+
         self.display = Display(sys.stderr, dry=self.common_settings.dryrun)
 
     def emit(self, record: LogRecord) -> None:

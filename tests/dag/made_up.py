@@ -21,6 +21,7 @@ def png() -> bytes:
 CONTENT = {
     "png": png(),
     "pdf": b"%PDF",
+    "svg": b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"/>',
     "tex": b"",
     "md": b"# A title\n\n| id | paper |\n|:--|--:|\n| a | 1 |\n\nA note.\n",
     # With the columns that the ledger of claims must have.
@@ -31,7 +32,7 @@ CONTENT = {
 def missing_inputs(study: Study, *arguments: str) -> list[str]:
     """The files that Snakemake says it lacks for a target."""
     refused = study.snakemake("--dry-run", "--cores", "1", *arguments)
-    missing = re.findall(r"results/smoke/\S+\.(?:png|pdf|tex|md|csv)\b", refused.stdout + refused.stderr)
+    missing = re.findall(r"results/smoke/\S+\.(?:png|pdf|svg|tex|md|csv)\b", refused.stdout + refused.stderr)
     assert missing, refused.stderr
     return missing
 

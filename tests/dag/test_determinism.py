@@ -89,6 +89,7 @@ def test_results_are_the_same_bytes_but_for_times(runs):
         "tex",
         "pdf",
         "png",
+        "svg",
     }
 
 

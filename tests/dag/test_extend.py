@@ -97,7 +97,7 @@ def test_new_figure_is_one_function_and_one_entry(tmp_path):
     (study.root / "workflow/report/toy_finite.rst").write_text("The share of finite samples.\n")
     plan = study.planned("toy")
     assert plan["draw_toy_finite"] == [
-        f"results/smoke/figures/toy_finite.{suffix}" for suffix in ("pdf", "png")
+        f"results/smoke/figures/toy_finite.{suffix}" for suffix in ("pdf", "png", "svg")
     ]
 
 

@@ -157,6 +157,11 @@ def test_verbose_brings_snakemakes_text_back(monkeypatch):
     assert launch.display_options([]) == []
 
 
+def test_the_plugin_alone_imports_no_package_of_any_checkout():
+    code = "import sys, snakemake_logger_plugin_tallsbi; print('tallsbi' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], env=environment(), text=True) == "False\n"
+
+
 # Snakemake with the plugin
 
 

@@ -32,6 +32,7 @@ for figure in DECLARED.of("figures"):
                 category="Figures",
                 labels={"figure": figure.id},
             ),
+            svg=f"{RESULTS}/figures/{figure.id}.svg",
         log:
             f"{LOGS}/figures/{figure.id}.log",
         benchmark:

@@ -9,5 +9,5 @@ from tallsbi.study.make_artifact import make
 
 figure = make(snakemake.params.function, snakemake.input.items(), job.settings)
 with context():
-    job.write(figure, "pdf")
-    job.write(figure, "png")
+    for form in ("pdf", "png", "svg"):
+        job.write(figure, form)

@@ -24,7 +24,7 @@ from tallsbi.study.settings.base import Settings
 from tallsbi.study.tasks import label_of
 
 DECLARATION = "workflow/artifacts.yaml"
-SUFFIXES = {"figures": ("pdf", "png"), "tables": ("csv", "md", "tex")}
+SUFFIXES = {"figures": ("pdf", "png", "svg"), "tables": ("csv", "md", "tex")}
 TARGETS = ("toy", "sbibm", "jrnmm")  # rules of the Snakefile that make a part of the study
 
 

@@ -44,6 +44,7 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     for index, name in enumerate(FIGURES):
         _draw(run / "figures" / f"{name}.png", index)
         write_text("%PDF", run / "figures" / f"{name}.pdf")
+    _draw(run / "figures" / f"{FIGURES[0]}.svg", 0)
     made = {
         "toy_gaussian_sw_time": ("toy_sw_time", "Gaussian toy: time and distance", _toy_table()),
         "metric_summary": ("metric_summary", "Best method per metric", _wide_table()),

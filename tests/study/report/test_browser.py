@@ -82,6 +82,10 @@ def visit(browser, page_file):
         context.close()
 
 
+KEYS = 3  # the made-up run has figures in three parts
+DECIDED = ["claim-C01", "claim-C02", "claim-C03", "claim-C05", "claim-C07"]
+
+
 def shown_claims(page) -> list[str]:
     return [item.get_attribute("id") for item in page.locator(".claim").all() if item.is_visible()]
 
@@ -103,15 +107,15 @@ def test_all_pictures_load(visit):
     sizes = page.evaluate(
         "[...document.querySelectorAll('main img')].map((i) => [i.complete, i.naturalWidth, i.width])"
     )
-    assert len(sizes) == len(FIGURES)
+    assert len(sizes) == len(FIGURES) + KEYS
     assert all(complete and natural > 0 and width > 0 for complete, natural, width in sizes)
 
 
 def test_claims_are_filtered_by_verdict_section_and_words(visit):
     page = visit()
-    assert len(shown_claims(page)) == CLAIMS
+    assert shown_claims(page) == DECIDED
     page.get_by_label("does not hold").uncheck()
-    assert shown_claims(page) == ["claim-C01", "claim-C02", "claim-C04", "claim-C05", "claim-C06"]
+    assert shown_claims(page) == ["claim-C01", "claim-C02", "claim-C05", "claim-C04", "claim-C06"]
     assert page.get_by_role("status").inner_text() == f"5 of {CLAIMS} claims"
     page.get_by_label("Section").select_option("4.1")
     assert shown_claims(page) == ["claim-C01", "claim-C02"]
@@ -124,11 +128,23 @@ def test_claims_are_filtered_by_verdict_section_and_words(visit):
     assert len(shown_claims(page)) == CLAIMS
 
 
+def test_undecided_claims_are_folded_until_asked_for(visit):
+    page = visit()
+    summary = page.get_by_text("2 claims are undecided at this scale")
+    assert summary.is_visible()
+    assert "claim-C04" not in shown_claims(page)
+    summary.click()
+    assert {"claim-C04", "claim-C06"} <= set(shown_claims(page))
+    page.get_by_label("undecided at this scale").uncheck()
+    assert not summary.is_visible()
+
+
 def test_claims_are_filtered_by_keyboard(visit):
     page = visit()
     page.get_by_label("holds", exact=False).first.focus()
     page.keyboard.press("Space")
     assert len(shown_claims(page)) == CLAIMS - 3
+    assert page.locator("#undecided").get_attribute("open") is not None
 
 
 def test_sorting_by_keyboard(visit):
@@ -279,6 +295,45 @@ def test_focus_is_seen(visit):
 
 def test_without_scripts_everything_is_there(visit):
     page = visit(java_script_enabled=False)
-    assert len(shown_claims(page)) == CLAIMS
+    assert shown_claims(page) == DECIDED
+    assert page.locator(".claim").count() == CLAIMS
     assert not page.locator("#claim-filters").is_visible()
     assert page.locator("#toy_gaussian_sw_time tbody tr").count() == 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_first_screen_has_the_verdict_and_a_figure(visit, width, height, scheme):
+    page = visit(viewport={"width": width, "height": height}, color_scheme=scheme)
+    assert page.seen["console"] == page.seen["errors"] == page.seen["failed"] == []
+    sentence = "Of 7 claims of the paper, 3 hold, 2 do not hold and 2 are undecided at this scale."
+    assert page.get_by_text(sentence).is_visible()
+    assert "nothing on this page says anything about the paper" in page.get_by_role("note").inner_text()
+    box = page.locator(".keys img").first.bounding_box()
+    assert box["y"] + box["height"] < height
+    assert page.locator(".keys a").count() == KEYS
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_pictures_follow_the_colours(visit):
+    """White paper turns dark, by the system or by choice."""
+    lightness = """() => {
+      const image = document.querySelector('#toy_sw_vs_n img');
+      return getComputedStyle(image).filter;
+    }"""
+    assert visit(color_scheme="light").evaluate(lightness) == "none"
+    page = visit(color_scheme="dark")
+    assert "invert" in page.evaluate(lightness)
+    toggle = page.get_by_role("button", name="Colours")
+    toggle.press("Enter")
+    assert toggle.inner_text() == "Colours: light"
+    assert page.evaluate(lightness) == "none"
+
+
+def test_a_drawing_is_sharp_on_a_phone(visit):
+    page = visit(viewport={"width": 390, "height": 844}, has_touch=True)
+    assert page.locator("#pedagogical img").get_attribute("src").startswith("data:image/svg+xml")
+    page.locator("#pedagogical button.picture").click()
+    area = page.get_by_role("dialog").locator(".zoom-area")
+    assert page.get_by_role("dialog").locator("img").evaluate("(image) => image.width") > 390
+    assert area.evaluate("(node) => node.scrollWidth > node.clientWidth")

@@ -15,7 +15,7 @@ from tallsbi.storage.files import DataError, read_csv, write_csv
 from tallsbi.study import artifacts
 from tallsbi.study.parts.study import Study
 from tallsbi.study.report import captions, gather, records
-from tallsbi.study.report.render import to_html
+from tallsbi.study.report.render import outcome, to_html
 
 
 @pytest.fixture
@@ -31,6 +31,9 @@ def test_pictures_are_the_files(run):
     page = run.gather()
     shown = {figure.id: figure for part in page.parts for figure in part.figures}
     assert set(shown) == set(FIGURES)
+    drawing = shown.pop(FIGURES[0])
+    content = base64.b64decode(drawing.source.removeprefix("data:image/svg+xml;base64,"))
+    assert content == (run.sources.run / "figures" / f"{FIGURES[0]}.svg").read_bytes()
     for name, figure in shown.items():
         content = base64.b64decode(figure.source.removeprefix("data:image/png;base64,"))
         assert content == (run.sources.run / "figures" / f"{name}.png").read_bytes()
@@ -192,3 +195,34 @@ def test_broken_caption_is_an_error_that_names_the_file():
 def test_a_caption_cannot_read_files():
     with pytest.raises(Exception, match="include"):
         captions.to_html(f".. include:: {Path(__file__)}", "mine.rst")
+
+
+def test_a_drawing_of_many_points_is_shown_as_a_picture(run):
+    path = run.sources.run / "figures" / f"{FIGURES[0]}.svg"
+    path.write_bytes(path.read_bytes() + b" " * gather.LARGEST_DRAWING)
+    assert run.gather().key_figures[0].source.startswith("data:image/png")
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        (
+            [("holds", 1), ("does not hold", 0), ("undecided at this scale", 1)],
+            "Of 2 claims of the paper, 1 holds and 1 is undecided at this scale.",
+        ),
+        ([("holds", 5)], "Of 5 claims of the paper, 5 hold."),
+        ([("holds", 0)], "No claim was tested."),
+    ],
+)
+def test_the_verdict_is_a_sentence(counts, sentence):
+    assert outcome(counts) == sentence
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"),
+    [("smoke", "nothing on this page"), ("laptop", "Smaller than the paper"), ("paper", None)],
+)
+def test_small_scales_have_a_note(run, scale, words):
+    html = to_html(replace(run.gather(), scale=scale))
+    assert ('role="note"' in html) == (words is not None)
+    assert words is None or words in html

@@ -42,6 +42,7 @@ PROTOCOLS = "workflow/protocols"
 # Tables with a section of their own.
 LEDGER, CERTIFICATES, COST = "claims", "reference_certificates", "cost"
 SECTION_TABLES = (CERTIFICATES, COST)
+LARGEST_DRAWING = 400_000  # bytes of an SVG that the page takes
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -72,6 +73,7 @@ def gather(sources: Sources, record: RunRecord) -> Page:
     ledger = [_ledger(sources, each) for each in record.made if each.id == LEDGER]
     return Page(
         run=run_name(config),
+        scale=str(config["scale"]),
         facts=_facts(sources, record, jobs),
         versions=tuple(
             {"Python": platform.python_version(), "tallsbi": __version__, **record.versions}.items()
@@ -151,10 +153,15 @@ def _figure(sources: Sources, made: Made) -> Figure:
         raise DataError(f"{path} is no PNG picture: delete it and rerun")
     width, height = struct.unpack(">II", content[16:24])
     pdf = sources.link(path.with_suffix(".pdf"), "PDF")
+    drawing = path.with_suffix(".svg")
+    kind = "png"
+    # A picture of lines stays sharp at any size; one of many thousand points would fill the page.
+    if drawing.is_file() and drawing.stat().st_size <= LARGEST_DRAWING:
+        kind, content = "svg+xml", drawing.read_bytes()
     item = _item(sources, made, *map(sources.link, made.files), pdf)
     return Figure(
         **item,
-        source="data:image/png;base64," + base64.b64encode(content).decode("ascii"),
+        source=f"data:image/{kind};base64," + base64.b64encode(content).decode("ascii"),
         width=width,
         height=height,
         alt=f"{made.title}. {item['caption'].text}".strip(),

@@ -104,6 +104,10 @@ class ShownClaim:
     data: tuple[Link, ...]
     variants: tuple[ShownVariant, ...]
 
+    @property
+    def undecided(self) -> bool:
+        return self.verdict == UNDECIDED
+
 
 @dataclass(frozen=True)
 class Ledger:
@@ -135,6 +139,7 @@ class Page:
     """The whole page. `switches`: the fidelity switches; `usage`: what the jobs of each part took."""
 
     run: str
+    scale: str
     facts: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
     settings: str
@@ -146,3 +151,8 @@ class Page:
     uncertified: Rows
     usage: Rows
     cost: Table | None
+
+    @property
+    def key_figures(self) -> list[Figure]:
+        """What the page opens with: the first figure of every part."""
+        return [part.figures[0] for part in self.parts if part.figures][:4]

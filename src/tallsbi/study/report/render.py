@@ -13,6 +13,7 @@ from tallsbi.study.report.page import FAILS, HOLDS, UNDECIDED, Page
 
 TEMPLATES = Path(__file__).parent / "templates"
 _KINDS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
+_SINGULARS = {UNDECIDED: "is undecided at this scale"}
 _PLURALS = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: "are undecided at this scale"}
 
 
@@ -40,6 +41,18 @@ def sums(counts: Iterable[tuple[str, int]]) -> str:
     )
 
 
+def outcome(counts: Iterable[tuple[str, int]]) -> str:
+    """The same as the first sentence of the page."""
+    words = [
+        f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else _SINGULARS.get(verdict, verdict)}"
+        for verdict, count in counts
+        if count
+    ]
+    total = sum(count for _, count in counts)
+    listed = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f"Of {total} claims of the paper, {listed}." if words else "No claim was tested."
+
+
 def escape(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
@@ -61,6 +74,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"verdict_kind": verdict_kind, "sums": sums, "cell": cell}
+    environment.filters |= {"verdict_kind": verdict_kind, "sums": sums, "outcome": outcome, "cell": cell}
     environment.filters |= {"md": escape, "plain": captions.plain}
     return environment

@@ -73,6 +73,12 @@
         claim.hidden = !fits;
         shown += fits;
       });
+      const fold = one("#undecided");
+      const among = fold ? all(".claim:not([hidden])", fold).length : 0;
+      if (fold) {
+        fold.hidden = among === 0;
+        if (shown < claims.length && among > 0) fold.open = true; // what was asked for is in sight
+      }
       one("#claim-count").textContent = shown === claims.length
         ? `${shown} claims` : `${shown} of ${claims.length} claims`;
     };
@@ -95,6 +101,7 @@
     const picture = one("img", button);
     image.src = picture.src;
     image.alt = picture.alt;
+    image.style.setProperty("--natural", `${picture.getAttribute("width")}px`); // a drawing has no pixels of its own
     image.hidden = false;
     one("#zoom-title").textContent = button.dataset.title;
     fullSize(innerWidth < 700); // fitted to a phone, the labels of a figure cannot be read
