@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tallsbi.api.diagnosis import Diagnosis
+    from tallsbi.api.horizon import Horizon
     from tallsbi.api.posterior import TallPosterior
     from tallsbi.priors.gaussian import Gaussian
     from tallsbi.priors.lognormal import LogNormal
@@ -28,6 +29,7 @@ __all__ = [
     "MLP",
     "Diagnosis",
     "Gaussian",
+    "Horizon",
     "LogNormal",
     "Marginals",
     "TallPosterior",
@@ -42,6 +44,7 @@ _MODULES = {
     "MLP": "tallsbi.scores.embeddings",
     "Diagnosis": "tallsbi.api.diagnosis",
     "Gaussian": "tallsbi.priors.gaussian",
+    "Horizon": "tallsbi.api.horizon",
     "LogNormal": "tallsbi.priors.lognormal",
     "Marginals": "tallsbi.priors.marginals",
     "TallPosterior": "tallsbi.api.posterior",

@@ -9,6 +9,7 @@ from api_models import PRIOR, ExactEngine, datasets, exact_posterior, simulator
 
 from tallsbi import TallPosterior
 from tallsbi.api.diagnosis import Diagnosis
+from tallsbi.metrics.calibration import calibration
 from tallsbi.metrics.lc2st import LocalTest
 
 FEW = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
@@ -27,6 +28,12 @@ class Narrow(ExactEngine):
         return replace(run, theta=mean + self.factor * (run.theta - mean) + self.shift)
 
 
+def sizes(B):
+    """Those of a calibrated posterior."""
+    rng = np.random.default_rng(0)
+    return calibration(3, rng.standard_normal((B, 2)), rng.standard_normal((B, 100, 2)), rng)
+
+
 def test_the_exact_posterior_is_calibrated():
     found = exact_posterior().diagnose(simulator, 5, datasets(1, 5)[0], **FEW, permutations=10)
     assert found.ranks.shape == (150, 2)
@@ -37,15 +44,26 @@ def test_the_exact_posterior_is_calibrated():
     text = str(found)
     assert "AUTO, n = 5, 150 datasets with 100 draws each" in text
     assert "l-C2ST at the observed dataset" in text
+    assert np.abs(found.size.rms_z.value - 1).max() < 0.25
+    assert "power: 150 datasets find a sigma 2" in text
+    # Ten numbers per dataset and 150 of them: a classifier learns nothing, and the text says it.
+    assert ("l-C2ST has no power here" in text) == (found.local_power < 1)
 
 
-@pytest.mark.parametrize("engine", [Narrow(factor=0.4), Narrow(factor=1.0, shift=1.0)])
-def test_a_wrong_posterior_is_rejected(engine):
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        (Narrow(factor=0.4), "too narrow in sigma"),
+        (Narrow(factor=1.0, shift=1.0), "sigma too high on average"),
+    ],
+)
+def test_a_wrong_posterior_is_rejected(engine, words):
     found = TallPosterior(engine, 2).diagnose(simulator, 5, **FEW)
     assert found.ks_p_values.max() < 1e-4
     assert not found.calibrated
     assert found.local is None
-    assert "NOT calibrated" in str(found)
+    assert "NOT calibrated: beyond the bars" in str(found)
+    assert words in str(found)
 
 
 def test_the_local_test_sees_a_shift():
@@ -54,6 +72,17 @@ def test_the_local_test_sees_a_shift():
     )
     assert found.local.p_values[0] == 0
     assert found.local.statistics[0] > found.local.null.max()
+
+
+def test_the_local_test_says_whether_it_has_power():
+    """300 datasets of one observation are enough to see a shift of a standard deviation, 30 of many are not."""
+    x = datasets(1, 12)[0]
+    weak = exact_posterior().diagnose(simulator, 12, x, **{**FEW, "datasets": 30}, permutations=10)
+    assert weak.local_power < 1
+    assert "l-C2ST has no power here" in str(weak)
+    strong = exact_posterior().diagnose(simulator, 1, x[:1], **{**FEW, "datasets": 1000}, permutations=10)
+    assert strong.local_power == 1
+    assert "no power" not in str(strong)
 
 
 def test_pairs_are_taken_as_they_are_and_results_repeat():
@@ -83,12 +112,12 @@ def test_what_cannot_be_diagnosed():
     with pytest.raises(
         ValueError, match="finite draws for 2 of 2 datasets, and a diagnosis needs 3; raise `datasets`"
     ):
-        posterior.diagnose(simulator, 2, datasets=2, n_samples=5, settings={"cov_samples": 10})
+        posterior.diagnose(simulator, 2, datasets=2, n_samples=10, settings={"cov_samples": 10})
 
 
 def test_few_datasets_and_absurd_draws_do_not_pass():
     ranks, level = np.tile(np.arange(0.0, 100.0, 2.0), (2, 1)).T, np.array([0.5, 0.6])
-    few = Diagnosis(3, "JAC", 100, ranks, level, np.array([0.52, 0.5]))
+    few = Diagnosis(3, "JAC", 100, ranks, level, np.array([0.52, 0.5]), sizes(50))
     assert few.calibrated
     assert "no test rejects, but 50 datasets are too few to tell; use 100 or more" in str(few)
     absurd = replace(few, c2st_prior=np.array([0.5, 1.0]))
@@ -99,6 +128,6 @@ def test_few_datasets_and_absurd_draws_do_not_pass():
 def test_a_local_p_value_is_never_zero():
     """Among k permutations and the data, the data are the worst with probability 1 / (k + 1)."""
     local = LocalTest(np.array([0.3]), np.array([0.0]), np.linspace(0, 0.1, 9))
-    found = Diagnosis(3, "JAC", 100, np.zeros((120, 2)), np.ones(2), np.full(2, 0.5), local)
+    found = Diagnosis(3, "JAC", 100, np.zeros((120, 2)), np.ones(2), np.full(2, 0.5), sizes(120), local)
     assert found.local_p_value == pytest.approx(0.1)
     assert found.calibrated, "ten is too few to reject at 5 per cent"

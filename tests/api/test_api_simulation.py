@@ -11,6 +11,7 @@ from api_models import quick_fit, simulator
 
 from tallsbi.api import pairs, survival
 from tallsbi.api.layout import Layout
+from tallsbi.api.pool import calibration_pairs
 from tallsbi.api.simulation import Calling, OneAtATime, SimulationError, simulate
 from tallsbi.api.survival import SimulationFailures
 from tallsbi.priors.gaussian import Gaussian
@@ -236,11 +237,11 @@ def test_calibration_tries_again_where_failures_were_left_out():
         return torch.where(lost[:, None], torch.nan, theta)
 
     prior = Gaussian(torch.zeros(2), torch.eye(2))
-    theta, x = pairs.calibration_pairs(prior, Layout((2,), failures="drop"), fails, 3, 50, 0)
+    theta, x = calibration_pairs(prior, Layout((2,), failures="drop"), fails, 3, 50, 0)
     assert x.isfinite().all()
     assert 40 < len(theta) == len(x) < 50
     with pytest.raises(SimulationError, match="not finite"):
-        pairs.calibration_pairs(prior, Layout((2,)), fails, 3, 50, 0)
+        calibration_pairs(prior, Layout((2,)), fails, 3, 50, 0)
 
 
 def test_an_interrupted_fit_does_not_simulate_again(tmp_path, monkeypatch):

@@ -1,14 +1,16 @@
-"""Is a tall posterior calibrated? Simulation-based calibration and l-C2ST, both through `sbi`.
+"""Is a tall posterior calibrated? How far it is off, simulation-based calibration, and l-C2ST, the tests through `sbi`.
 
-Both take N pairs (theta_i, dataset i of n observations of theta_i) and the posterior's draws for each dataset. SBC
-ranks theta_i among them: uniform ranks mean that credible intervals cover what they promise, on average over the
-prior. l-C2ST asks at one observed dataset whether a classifier can tell draws from parameters (see
-`tallsbi.metrics.lc2st`).
+All take N pairs (theta_i, dataset i of n observations of theta_i) and the posterior's draws for each dataset. Direction
+and size come from the offsets of theta_i from the draws (`tallsbi.metrics.calibration`). SBC ranks theta_i among the
+draws: uniform ranks mean that credible intervals cover what they promise, on average over the prior. l-C2ST asks at
+one observed dataset whether a classifier can tell draws from parameters (see `tallsbi.metrics.lc2st`). With many
+observations the classifier often learns nothing; so the same test is tried on draws that are shifted by a standard
+deviation on purpose, and where it does not see that it says so.
 """
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.api.failures import advice
-from tallsbi.metrics.lc2st import LocalTest, local_test
+from tallsbi.metrics.calibration import Calibration, detectable, width_error
+from tallsbi.metrics.calibration import calibration as measured
+from tallsbi.metrics.lc2st import LocalTest, local_statistic, local_test
 from tallsbi.metrics.tarp import credibilities, uniformity
-from tallsbi.random import integer_seed, torch_generator
+from tallsbi.priors.base import Prior
+from tallsbi.random import integer_seed, numpy_generator, torch_generator
 
 _SIGNIFICANCE = 0.05
 _MIN_DATASETS = 3
 _CONCLUSIVE_DATASETS = 100  # datasets from which on tests that do not reject say something
+_PROBE = (
+    1.0  # standard deviations that draws are shifted by, up and down, to see whether l-C2ST has any power
+)
 _C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
 
 
@@ -34,8 +42,9 @@ class Diagnosis:
     `ranks`: of each true parameter among the draws, 0 ... samples. `ks_p_values`: Kolmogorov-Smirnov, one per
     coordinate; small means that the ranks are not uniform. `c2st_prior`: accuracy of a classifier that tells draws,
     one per dataset, from the prior, coordinate by coordinate; they have the same law, so 0.5 is good. `local`: l-C2ST
-    at the observed dataset, None where none was given. `tarp`: credibilities of balls through the true parameters,
-    which see all coordinates at once (`tallsbi.metrics.tarp`).
+    at the observed dataset, None where none was given; `local_power`: of draws shifted by a standard deviation, down
+    and up, the share that it rejects. `size`: how far the draws are off, and in which direction. `tarp`: credibilities
+    of balls through the true parameters, which see all coordinates at once (`tallsbi.metrics.tarp`).
     """
 
     n: int
@@ -44,7 +53,9 @@ class Diagnosis:
     ranks: Float[np.ndarray, "N m"]
     ks_p_values: Float[np.ndarray, "m"]
     c2st_prior: Float[np.ndarray, "m"]
+    size: Calibration
     local: LocalTest | None = None
+    local_power: float = np.nan
     tarp: Float[np.ndarray, "N"] | None = None
     names: tuple[str, ...] = ()
 
@@ -70,28 +81,44 @@ class Diagnosis:
 
     @property
     def calibrated(self) -> bool:
-        """No test rejects at 5 per cent, divided by the number of tests, and draws are spread like the prior."""
+        """No test rejects at 5 per cent, divided by the number of tests, nothing is beyond its bar (see
+        `tallsbi.api.horizon`), and draws are spread like the prior."""
         p_values = [*self.ks_p_values, *([self.local_p_value] if self.local is not None else [])]
         p_values += [] if self.tarp is None else [self.tarp_p_value]
         chance = max(_C2ST_MARGIN, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
-        return bool(min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + chance)
+        tested = min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + chance
+        return bool(tested and not self.size.departures)
 
     def __str__(self) -> str:
         lines = [
             f"{self.method}, n = {self.n}, {len(self.ranks)} datasets with {self.samples} draws each",
-            "coordinate   p-value of ranks   C2ST to prior",
+            "coordinate   p-value of ranks   C2ST to prior   rms z               mean z               50 %   90 %",
         ]
-        rows = zip(self.ks_p_values, self.c2st_prior, strict=True)
-        lines += [f"{i:10d}   {p:16.3f}   {c:13.3f}" for i, (p, c) in enumerate(rows)]
+        size = self.size
+        for i, (p, c) in enumerate(zip(self.ks_p_values, self.c2st_prior, strict=True)):
+            shares = f"{size.coverage_50.value[i]:4.2f}   {size.coverage_90.value[i]:4.2f}"
+            width, shift = size.rms_z.cell(i), size.mean_z.cell(i)
+            lines.append(f"{i:10d}   {p:16.3f}   {c:13.3f}   {width:17s}   {shift:18s}   {shares}")
+        lines += [f"coordinate {each.coordinate}: {each}" for each in size.departures]
         if self.local is not None:
             statistic = self.local.statistics.mean()
             lines.append(
                 f"l-C2ST at the observed dataset: statistic {statistic:.4f}, p-value {self.local_p_value:.3f}"
             )
+            if self.local_power < 1:
+                lines.append(
+                    "l-C2ST has no power here: it does not reject draws shifted by a standard deviation either, so its "
+                    "p-value says nothing; raise `datasets`, or trust the sizes above"
+                )
         if self.tarp is not None:
             lines.append(f"TARP, all coordinates at once: p-value {self.tarp_p_value:.3f}")
+        factor, shift_found = detectable(size.datasets, size.dim)
+        lines.append(
+            f"power: {size.datasets} datasets find a sigma {width_error(factor)}, or a shift of {shift_found:.2f} "
+            "sigma, four times in five"
+        )
         if not self.calibrated:
-            lines.append("NOT calibrated: a test rejects")
+            lines.append("NOT calibrated: " + ("beyond the bars" if size.departures else "a test rejects"))
         elif len(self.ranks) < _CONCLUSIVE_DATASETS:
             lines.append(
                 f"no test rejects, but {len(self.ranks)} datasets are too few to tell; use "
@@ -131,6 +158,7 @@ def diagnosed(
     drawn: Float[Tensor, "N S m"],
     local: LocalSettings | None,
     seed: int,
+    prior: Prior,
     names: Sequence[str] = (),
 ) -> Diagnosis:
     """All tests, on the datasets whose draws are finite."""
@@ -142,11 +170,13 @@ def diagnosed(
         )
     theta, x, drawn = theta[usable], x[usable], drawn[usable]
     ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
-    at_observed = None if local is None else local_calibration(theta, x, drawn[:, 0], local)
+    latent = prior.to_latent(theta).numpy(), prior.to_latent(drawn).numpy()
+    size = measured(x.shape[1], *latent, numpy_generator(seed, "api", "diagnosis"))
     balls = credibilities(theta, drawn, torch_generator(seed, "api", "tarp"))
-    return Diagnosis(
-        x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, at_observed, balls, tuple(names)
+    diagnosis = Diagnosis(
+        x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, size, tarp=balls, names=tuple(names)
     )
+    return diagnosis if local is None else replace(diagnosis, **local_calibration(theta, x, drawn, local))
 
 
 def calibration(
@@ -170,9 +200,12 @@ def calibration(
 
 
 def local_calibration(
-    theta: Float[Tensor, "N m"], x: Float[Tensor, "N n d"], drawn: Float[Tensor, "N m"], local: LocalSettings
-) -> LocalTest:
-    """l-C2ST, on standardised parameters and observations."""
+    theta: Float[Tensor, "N m"],
+    x: Float[Tensor, "N n d"],
+    drawn: Float[Tensor, "N S m"],
+    local: LocalSettings,
+) -> dict[str, Any]:
+    """l-C2ST, on standardised parameters and observations, and its power."""
     mean, std = x.mean((0, 1)), x.std((0, 1))
     std = torch.where(std > 0, std, 1.0)
     centre, spread = theta.mean(0), theta.std(0)
@@ -180,12 +213,15 @@ def local_calibration(
     def parameters(values: Tensor) -> Tensor:
         return ((values - centre) / spread).float()
 
-    return local_test(
-        parameters(theta),
-        parameters(drawn),
-        ((x - mean) / std).flatten(1).float(),
-        parameters(local.theta),
-        ((local.x - mean) / std).flatten().float(),
-        classifiers=local.classifiers,
-        permutations=local.permutations,
-    )
+    pairs = parameters(theta), parameters(drawn[:, 0]), ((x - mean) / std).flatten(1).float()
+    observed = parameters(local.theta), ((local.x - mean) / std).flatten().float()
+    test = local_test(*pairs, *observed, classifiers=local.classifiers, permutations=local.permutations)
+    rejected = []
+    for shift in (-_PROBE, _PROBE):
+        moved = (
+            parameters(drawn[:, 0] + shift * drawn.std(1)),
+            parameters(local.theta + shift * local.theta.std(0)),
+        )
+        statistic = local_statistic(pairs[0], moved[0], pairs[2], moved[1], observed[1])
+        rejected.append(statistic > np.quantile(test.null, 1 - _SIGNIFICANCE))
+    return {"local": test, "local_power": float(np.mean(rejected))}

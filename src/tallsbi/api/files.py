@@ -5,6 +5,7 @@ are not taken for one. No code is stored and none is run when a file is read.
 """
 
 import hashlib
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from torch import Tensor
 
 import tallsbi
 from tallsbi.api.engine import NetworkEngine
+from tallsbi.api.horizon import Horizon
 from tallsbi.api.layout import Layout
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.description import from_json, to_json
@@ -35,6 +37,7 @@ def save(
     known: TrainingRange | None,
     layout: Layout,
     conditions: Tensor | None,
+    horizons: Mapping[str, Horizon],
 ) -> None:
     folder = Path(folder)
     if folder.is_file():
@@ -47,6 +50,7 @@ def save(
         "dtype": str(posterior.dtype).removeprefix("torch."),
         "farthest": None if known is None else known.farthest,
         "layout": layout.to_json(),
+        "horizons": {method: horizon.to_json() for method, horizon in horizons.items()},
     }
     tensors = {} if known is None else known.tensors()
     if posterior.learned_covariance is not None:
@@ -65,7 +69,7 @@ def save(
 
 def load(
     folder: str | Path, embedding: Any = None
-) -> tuple[NetworkEngine, TrainingRange | None, Layout, Tensor | None]:
+) -> tuple[NetworkEngine, TrainingRange | None, Layout, Tensor | None, dict[str, Horizon]]:
     folder = Path(folder)
     missing = [name for name in (POSTERIOR, NETWORK) if not (folder / name).is_file()]
     if missing:
@@ -93,7 +97,8 @@ def load(
             known = TrainingRange.restored(tensors, float(header["farthest"]))
         plain = Layout((len(engine.saved.normaliser.x_mean),))
         layout = Layout.from_json(header["layout"], tensors.get(_FILL)) if "layout" in header else plain
-        return engine, known, layout, tensors.get(_CONDITIONS)
+        horizons = {name: Horizon.from_json(each) for name, each in header.get("horizons", {}).items()}
+        return engine, known, layout, tensors.get(_CONDITIONS), horizons
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error

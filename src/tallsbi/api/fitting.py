@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tallsbi.api import inputs
 from tallsbi.api.drawing import bar
 from tallsbi.api.engine import NetworkEngine
+from tallsbi.api.horizon import SHARE, checked_share, measure_after_fit
 from tallsbi.api.pairs import training_pairs
 from tallsbi.api.priors import as_prior
 from tallsbi.api.simulation import Calling
@@ -52,6 +53,7 @@ def fit(
     chunk_size: int | None = None,
     workers: int = 1,
     checkpoint_dir: str | Path | None = None,
+    horizon: float = SHARE,
     progress: bool | None = None,
 ) -> TallPosterior:
     """Trains the score network on single observations.
@@ -77,11 +79,13 @@ def fit(
     the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
     positive and standardised in log space. `summaries`: also learn summaries of single observations, with which many
     are taken together (method CLT, see `tallsbi.summaries`; not with `condition` or dropped failures).
-    `checkpoint_dir`: where an interrupted simulation or training is taken up again. `progress`: a bar always or never;
-    by default after a few seconds. The same seed gives the same network, also where the simulator draws from global
-    streams or from a generator of its own.
+    `checkpoint_dir`: where an interrupted simulation or training is taken up again. `horizon`: with a simulator, the
+    share of `simulations` that is simulated in addition, afterwards, to measure up to how many observations the
+    posterior can be trusted (`TallPosterior.horizon`); 0: none. `progress`: a bar always or never; by default after a
+    few seconds. The same seed gives the same network, also where the simulator draws from global streams or from a
+    generator of its own.
     """
-    prior = as_prior(prior)
+    prior, share = as_prior(prior), checked_share(horizon)
     # All that can be wrong is found before the simulator runs, which may take hours.
     settings = TrainingSettings(
         learning_rate=learning_rate,
@@ -136,7 +140,9 @@ def fit(
     if summaries and pairs.weights is None and not layout.condition:
         engine = engine.with_summaries(latent, pairs.rows, integer_seed(seed, "api", "summaries"), epochs)
     known = TrainingRange.of(engine.scaled(pairs.rows.double()))
-    return cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
+    posterior = cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
+    measure_after_fit(posterior, source, int(share * len(pairs.theta)), seed, how)
+    return posterior
 
 
 def _decay(rows: int, batch_size: int) -> float:

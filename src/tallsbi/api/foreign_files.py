@@ -8,6 +8,7 @@ put into it.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 import tallsbi
 from tallsbi.api.files import NETWORK, POSTERIOR
+from tallsbi.api.horizon import Horizon
 from tallsbi.api.module_score import ModuleEngine
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
@@ -34,7 +36,12 @@ def is_foreign(folder: str | Path) -> bool:
     return isinstance(header, dict) and header.get("format") == _FORMAT
 
 
-def save(folder: str | Path, engine: ModuleEngine | SbiEngine, known: TrainingRange | None) -> None:
+def save(
+    folder: str | Path,
+    engine: ModuleEngine | SbiEngine,
+    known: TrainingRange | None,
+    horizons: Mapping[str, Horizon],
+) -> None:
     folder = Path(folder)
     if folder.is_file():
         raise FileExistsError(f"{folder} is a file; give the name of a folder.")
@@ -47,6 +54,7 @@ def save(folder: str | Path, engine: ModuleEngine | SbiEngine, known: TrainingRa
         "class": type(network).__name__,
         "prior": to_json(engine.prior),
         "farthest": None if known is None else known.farthest,
+        "horizons": {method: horizon.to_json() for method, horizon in horizons.items()},
         "options": {} if isinstance(engine, SbiEngine) else engine.options(),
     }
     tensors: dict[str, Tensor] = {} if known is None else known.tensors()
@@ -60,7 +68,7 @@ def save(folder: str | Path, engine: ModuleEngine | SbiEngine, known: TrainingRa
 
 def load(
     folder: str | Path, network: Any, schedule: Any
-) -> tuple[ModuleEngine | SbiEngine, TrainingRange | None]:
+) -> tuple[ModuleEngine | SbiEngine, TrainingRange | None, dict[str, Horizon]]:
     folder = Path(folder)
     tensors, header = read_tensors(folder / POSTERIOR)
     if not (folder / NETWORK).is_file() or digest((folder / NETWORK).read_bytes()) != header["network"]:
@@ -84,8 +92,9 @@ def load(
     known = None
     if header["farthest"] is not None:
         known = TrainingRange.restored(tensors, float(header["farthest"]))
+    horizons = {name: Horizon.from_json(each) for name, each in header.get("horizons", {}).items()}
     if header["source"] == "sbi":
-        return SbiEngine.of(module, prior), known
+        return SbiEngine.of(module, prior), known, horizons
     options = dict(header["options"])
     if options["schedule"] is None and schedule is None:
         raise ValueError(
@@ -95,7 +104,8 @@ def load(
     process = schedule if options["schedule"] is None else Schedule(**options["schedule"])
     moments = {name.removeprefix("moments."): v for name, v in tensors.items() if name.startswith("moments.")}
     shape = tuple(options.pop("x_shape"))
-    return ModuleEngine.of(module, prior, shape, **(options | {"schedule": process}), **moments), known
+    engine = ModuleEngine.of(module, prior, shape, **(options | {"schedule": process}), **moments)
+    return engine, known, horizons
 
 
 def _put(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:

@@ -60,7 +60,7 @@ def training_pairs(
         how = Calling() if how is None else how
         total = count(simulations, "simulations")
         theta = prior.sample(total, torch_generator(seed, "api", "parameters")).float()
-        known = None if condition is None else _conditions(condition, total, seed)
+        known = None if condition is None else drawn_conditions(condition, total, seed)
         how = replace(how, stop=on_failure == "raise")
         stack = simulate(source, theta, integer_seed(seed, "api", "simulator"), known, how)
         name = "the simulator's result"
@@ -135,7 +135,7 @@ def _observations(x: Any) -> Stack:
     return Stack(as_tensor(x, "x").float())
 
 
-def _conditions(condition: Any, total: int, seed: int) -> Float[Tensor, "N c"]:
+def drawn_conditions(condition: Any, total: int, seed: int) -> Float[Tensor, "N c"]:
     """A function of the number of rows, a distribution with `sample`, or an array [K, c] that rows are drawn from."""
     if hasattr(condition, "sample") or callable(condition):
         with seeded(condition, integer_seed(seed, "api", "conditions")):
@@ -163,71 +163,41 @@ def _conditions(condition: Any, total: int, seed: int) -> Float[Tensor, "N c"]:
     return values
 
 
-def calibration_pairs(
-    prior: Prior,
-    layout: Layout,
-    source: Any,
-    n: int,
-    datasets: int,
-    seed: int,
-    conditions: Float[Tensor, "K c"] | None = None,
-) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n k"]]:
-    """Parameters and the rows of n observations of each in float64, simulated or given as a pair (theta, x).
-
-    Where training left failures out, failed simulations are tried again: the datasets are p(x | theta, success).
-    """
-    if callable(source):
-        theta = prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
-        repeated = theta.repeat_interleave(n, 0)
-        stream = integer_seed(seed, "api", "calibration", "simulator")
-        known = None
-        if layout.condition:
-            if conditions is None:
-                raise ValueError(
-                    "the simulator needs a condition for each observation; give a pair (theta [N, m], x [N, n, d + c])."
-                )
-            known = _conditions(conditions.numpy(), len(repeated), seed)
-        flat, failed = simulated_rows(source, repeated, stream, known, layout)
-        if layout.failures == "drop":
-            whole = ~failed.unflatten(0, (datasets, n)).any(1)
-            theta, flat = theta[whole], flat[whole.repeat_interleave(n)]
-        return theta.double(), layout.rows(flat.double(), "x").unflatten(0, (-1, n))
-    if not isinstance(source, (tuple, list)) or len(source) != 2:
-        raise TypeError(
-            f"the first argument is {type(source).__name__}: give the simulator, or a pair (theta [N, m], "
-            "x [N, n, d])."
-        )
-    theta, x = as_tensor(source[0], "theta").double(), layout.datasets(source[1], "x").groups[0]
-    if theta.ndim != 2 or theta.shape != (len(x), prior.dim) or x.shape[1] != n:
-        raise ValueError(
-            f"theta has shape {tuple(theta.shape)} and x {tuple(x.shape)}; for n = {n} give "
-            f"theta [N, {prior.dim}] and x [N, {n}, {layout.columns}]."
-        )
-    return theta, x
-
-
 def simulated_rows(
-    source: Any, theta: Float[Tensor, "N m"], seed: int, known: Float[Tensor, "N c"] | None, layout: Layout
+    source: Any,
+    theta: Float[Tensor, "N m"],
+    seed: int,
+    known: Float[Tensor, "N c"] | None,
+    layout: Layout,
+    how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
     """Simulations as flat rows, each followed by its condition, and which of them failed.
 
     Where training left failures out, they are tried again: observations are p(x | theta, success).
     """
-    flat, failed = _flat(source, theta, seed, known, layout)
+    flat, failed = _flat(source, theta, seed, known, layout, how)
     for turn in range(_ROUNDS if layout.failures == "drop" else 0):
         if not bool(failed.any()):
             break
         places = failed.nonzero()[:, 0]
         again = None if known is None else known[places]
-        flat[places], failed[places] = _flat(source, theta[places], integer_seed(seed, turn), again, layout)
+        flat[places], failed[places] = _flat(
+            source, theta[places], integer_seed(seed, turn), again, layout, how
+        )
     return flat, failed
 
 
 def _flat(
-    source: Any, theta: Float[Tensor, "N m"], seed: int, known: Float[Tensor, "N c"] | None, layout: Layout
+    source: Any,
+    theta: Float[Tensor, "N m"],
+    seed: int,
+    known: Float[Tensor, "N c"] | None,
+    layout: Layout,
+    how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
     """Simulations as flat rows, each followed by its condition, and which of them failed."""
-    x, _ = stack = simulate(source, theta, seed, known, Calling(stop=layout.failures == "raise"))
+    how = replace(how or Calling(), stop=layout.failures == "raise", folder=None)
+    x, _ = stack = simulate(source, theta, seed, known, how)
     failed = stack.failed
     if x.shape[1:] != layout.shape and layout.flags and x.shape[2:] == layout.shape[1:]:
         longer = torch.full((len(x), *layout.shape), torch.nan)

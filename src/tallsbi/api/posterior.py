@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.api import drawing, extras, files, fitting, foreign_files, habits, inputs, pairs
+from tallsbi.api import drawing, extras, files, fitting, foreign_files, habits, inputs, pool
 from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
 from tallsbi.api.engine import Engine, NetworkEngine
+from tallsbi.api.horizon import Horizon, measure, warn_beyond
 from tallsbi.api.inference_data import inference_data
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.layout import Layout
@@ -36,6 +37,7 @@ class TallPosterior:
     `history` has the training and validation loss of every epoch, `losses` the same as a table of pandas; both are
     None for a posterior that was not fitted in this process. `layout` says how observations become rows of the
     network; `x_dim` counts the numbers of one.
+    `horizons`: up to how many observations each method was found trustworthy (see `horizon`).
     """
 
     engine: Engine
@@ -44,6 +46,7 @@ class TallPosterior:
     history: History | None = None
     layout: Layout = None  # type: ignore[assignment]  # a vector of x_dim numbers
     conditions: Float[Tensor, "K c"] | None = None
+    horizons: dict[str, Horizon] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.layout is None:
@@ -152,11 +155,25 @@ class TallPosterior:
         if self.training_range is not None:
             for rows in observed.groups:
                 self.training_range.warn(self.engine.scaled(rows))
+        warn_beyond(self.horizons, method, max(rows.shape[1] for rows in observed.groups))
         draws = [
             drawing.draw(self.engine, algorithm, method, rows, samples, seed, progress)
             for rows in observed.groups
         ]
         return observed.hand_back(draws)
+
+    def horizon(self, source: Any, method: str = METHOD, **options: Any) -> Horizon:
+        """Up to how many observations draws can be trusted; `sample` then warns beyond it, and `save` keeps it.
+
+        `source`: the simulator; or a pair (theta [B, m], x [B, n, d]) of parameters of the prior and observations.
+        For n = 1, 3, 10, 30, ... up to `n_max` (100), `datasets` (100) datasets are solved with `n_samples` (20) draws
+        each, until offsets or coverage fail. The simulator gives `datasets` times the last n observations, and more
+        where that does not tell, but `simulations` at most; `batched` and `workers` are as those of `fit`.
+        `settings`, `clip`, `seed`, `progress`: as those of `sample`. `tallsbi.api.horizon` says what trustworthy means.
+        """
+        options = {"conditions": self.conditions, **options}
+        self.horizons[method] = measure(self.engine, self.layout, source, method, **options)
+        return self.horizons[method]
 
     def diagnose(
         self,
@@ -183,7 +200,7 @@ class TallPosterior:
         extras.require("diagnose", "sbi", "sklearn")
         n = inputs.count(n, "n")
         algorithm = inputs.algorithm(method, settings, clip)
-        theta, x = pairs.calibration_pairs(
+        theta, x = pool.calibration_pairs(
             self.prior, self.layout, source, n, inputs.count(datasets, "datasets"), seed, self.conditions
         )
         observed = None if x_obs is None else self.layout.one_dataset(x_obs, n)
@@ -200,7 +217,7 @@ class TallPosterior:
                 inputs.count(classifiers, "classifiers"),
                 inputs.count(permutations, "permutations"),
             )
-        return diagnosed(method, theta, x, drawn, local, seed, self.names_of())
+        return diagnosed(method, theta, x, drawn, local, seed, self.prior, self.names_of())
 
     def plot(
         self, draws: Any, truth: Any = None, reference: Any = None, *, names: Sequence[str] | None = None
@@ -236,10 +253,10 @@ class TallPosterior:
     def save(self, folder: str | Path) -> None:
         """Writes the network, its prior and all it takes to use them into a folder: safetensors and JSON."""
         if isinstance(self.engine, (ModuleEngine, SbiEngine)):
-            return foreign_files.save(folder, self.engine, self.training_range)
+            return foreign_files.save(folder, self.engine, self.training_range, self.horizons)
         if not isinstance(self.engine, NetworkEngine):
             raise TypeError(f"a posterior with a {type(self.engine).__name__} has no form on disk.")
-        files.save(folder, self.engine, self.training_range, self.layout, self.conditions)
+        files.save(folder, self.engine, self.training_range, self.layout, self.conditions, self.horizons)
 
     @classmethod
     def load(
@@ -252,10 +269,10 @@ class TallPosterior:
         reason; `schedule` likewise, where it was a pair of functions.
         """
         if foreign_files.is_foreign(folder):
-            foreign, known = foreign_files.load(folder, network, schedule)
-            return cls(foreign, foreign.x_dim, known, layout=Layout(foreign.score.shape))
-        engine, known, layout, conditions = files.load(folder, embedding)
-        return cls(engine, layout.columns, known, None, layout, conditions)
+            foreign, known, horizons = foreign_files.load(folder, network, schedule)
+            return cls(foreign, foreign.x_dim, known, layout=Layout(foreign.score.shape), horizons=horizons)
+        engine, known, layout, conditions, horizons = files.load(folder, embedding)
+        return cls(engine, layout.columns, known, None, layout, conditions, horizons)
 
 
 def _range_of(x: Any, layout: Layout) -> TrainingRange | None:

@@ -58,3 +58,22 @@ def local_test(
         null = test.get_statistics_under_null_hypothesis(theta_o, x_o).scores
     observed = np.array(statistics)
     return LocalTest(observed, (observed[:, None] < null[None]).mean(1), np.asarray(null))
+
+
+def local_statistic(
+    theta: Float[Tensor, "N m"],
+    drawn: Float[Tensor, "N m"],
+    x: Float[Tensor, "N k"],
+    theta_o: Float[Tensor, "S m"],
+    x_o: Float[Tensor, "k"],
+) -> float:
+    """The statistic alone, of one classifier; see `local_test`."""
+    from sbi.diagnostics.lc2st import LC2ST
+    from sklearn.exceptions import ConvergenceWarning
+
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        test = LC2ST(theta, x, drawn)
+        test.train_on_observed_data(seed=1, verbosity=0)
+        return float(test.get_statistic_on_observed_data(theta_o, x_o))
