@@ -251,3 +251,23 @@ def test_a_picture():
     line = first.containers[0].lines[0]
     assert np.allclose(line.get_ydata(), [at.rms_z.value[0] for at in found.measured])
     assert len(found.table()) == 2 * len(found.measured)
+
+
+def test_networks_of_sbi_have_a_horizon_and_keep_it(tmp_path):
+    from sbi.neural_nets.estimators.score_estimator import VPScoreEstimator
+
+    class Prior(VPScoreEstimator):
+        """The score of a standard normal: the posterior of data that say nothing."""
+
+        def forward(self, input, condition, time):
+            return -input
+
+    built = Prior(torch.nn.Linear(1, 1), torch.Size([2]), torch.Size([2]))
+    posterior = TallPosterior.from_sbi(
+        built, torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
+    )
+    found = posterior.horizon(torch.randn_like, n_max=1, datasets=50)
+    assert found.n == 1
+    posterior.save(tmp_path / "saved")
+    back = TallPosterior.load(tmp_path / "saved", network=built)
+    assert back.horizons["GAUSS_PD"].to_json() == found.to_json()
