@@ -270,4 +270,4 @@ def test_networks_of_sbi_have_a_horizon_and_keep_it(tmp_path):
     assert found.n == 1
     posterior.save(tmp_path / "saved")
     back = TallPosterior.load(tmp_path / "saved", network=built)
-    assert back.horizons["GAUSS_PD"].to_json() == found.to_json()
+    assert back.horizons[METHOD].to_json() == found.to_json()
