@@ -19,7 +19,7 @@ pytestmark = pytest.mark.dag
 GUIDE = (REPOSITORY / "docs/extend.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (src/\S+)\n(.*?)```", GUIDE, re.DOTALL))
 (METHOD_LINE,) = re.findall(r"^    (EULER: .*)$", GUIDE, re.MULTILINE)
-(FIGURE_ENTRY,) = re.findall(r"```yaml\n(  toy_finite:.*?)```", GUIDE, re.DOTALL)
+(FIGURE_ENTRY,) = re.findall(r"```yaml\n(  toy_lost:.*?)```", GUIDE, re.DOTALL)
 (TASK_LINE,) = re.findall(r"^    (extra_tasks: .*)$", GUIDE, re.MULTILINE)
 EDITS = re.findall(r"```diff\n# (\S+)\n(.*?)```", GUIDE, re.DOTALL)
 SIZES = """
@@ -56,7 +56,7 @@ def test_the_guide_has_an_algorithm_a_task_a_figure_and_a_setting():
     assert list(FILES) == [
         "src/tallsbi/algorithms/euler.py",
         "src/tallsbi/study/tasks/location_scale.py",
-        "src/tallsbi/study/figures/toy_finite.py",
+        "src/tallsbi/study/figures/toy_lost.py",
     ]
 
 
@@ -84,20 +84,20 @@ def test_new_task_is_one_file_and_one_line(tmp_path):
     study.run(distances, *SMALL)
     frame = pd.read_csv(study.root / distances)
     assert set(frame.n) == {1, 3}
-    assert frame[frame.method == "GAUSS-clip"].finite_share.eq(1).all()
+    assert frame[frame.method == "GAUSS-clip"].lost_share.eq(0).all()
     for n in (1, 3):
         reference = xr.load_dataset(study.root / f"results/smoke/sbibm/location_scale/references/n~{n}.nc")
         assert reference.passed.all(), "the references are certified"
 
 
 def test_new_figure_is_one_function_and_one_entry(tmp_path):
-    study = study_with("src/tallsbi/study/figures/toy_finite.py", tmp_path)
+    study = study_with("src/tallsbi/study/figures/toy_lost.py", tmp_path)
     with (study.root / "workflow/artifacts.yaml").open("a", encoding="utf-8") as declaration:
         declaration.write("\n" + FIGURE_ENTRY)
-    (study.root / "workflow/report/toy_finite.rst").write_text("The share of finite samples.\n")
+    (study.root / "workflow/report/toy_lost.rst").write_text("The share of lost draws.\n")
     plan = study.planned("toy")
-    assert plan["draw_toy_finite"] == [
-        f"results/smoke/figures/toy_finite.{suffix}" for suffix in ("pdf", "png", "svg")
+    assert plan["draw_toy_lost"] == [
+        f"results/smoke/figures/toy_lost.{suffix}" for suffix in ("pdf", "png", "svg")
     ]
 
 

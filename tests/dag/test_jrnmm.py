@@ -54,7 +54,7 @@ def test_both_settings_are_there_and_the_gain_is_free_in_one(finished):
 def test_every_method_has_its_distances_and_its_test(finished):
     dirac = pd.read_csv(finished.root / f"{FOLDER}/dirac.csv")
     assert len(dirac) == 2 * 2 * (4 + 5)  # plain and clipped, two n, parameters and their average
-    assert (dirac[dirac.finite_share == 1].mmd >= 0).all()
+    assert (dirac[dirac.lost_share == 0].mmd >= 0).all()
     lc2st = pd.read_csv(finished.root / f"{FOLDER}/lc2st.csv")
     assert len(lc2st) == 2 * 2 * 2 * 2
     assert set(lc2st.method) == {"GAUSS", "GAUSS-clip"}

@@ -40,4 +40,4 @@ def sampling(name, **changes):
 
 
 def measuring(*n_obs, n_train=200):
-    return MeasureSettings(3, 20, "batched", n_train, n_obs, ())
+    return MeasureSettings(3, 20, "batched", 15, n_train, n_obs, ())

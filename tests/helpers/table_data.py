@@ -28,7 +28,9 @@ def frame(values, task="slcp", n_train=30000, n=1, method="GAUSS", steps=1000):
             "sw": values,
             "mmd": 0.1 * values,
             "c2st": 0.5 + 0.5 * values,
-            "finite_share": np.where(np.isfinite(values), 1.0, 0.5),
+            "mmd_valid": np.isfinite(values),
+            "c2st_valid": np.isfinite(values),
+            "lost_share": np.where(np.isfinite(values), 0.0, 0.5),
             "nonfinite_time": np.where(np.isfinite(values), np.nan, 0.4),
             "reference_passed": True,
         }

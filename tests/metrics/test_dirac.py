@@ -45,7 +45,7 @@ def test_point_mass_at_the_truth_is_at_distance_zero_and_draws_in_any_order_and_
     )
 
 
-def test_diverged_draws_have_no_distance():
+def test_draws_that_are_not_finite_have_no_distance():
     theta = np.array([[1.0, 2.0], [np.nan, 1.0]])
     assert np.isnan(scaled_second_moment(theta, np.zeros(2))).all()
     assert np.isnan(mmd_to_point(theta, np.zeros(2), np.ones(2))).all()

@@ -23,6 +23,7 @@ from torch import Tensor
 from tallsbi.schedule import Schedule
 from tallsbi.shapes import Precisions, States
 
+_MOMENT_DRAWS = 100_000
 Bounds = tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]]
 
 
@@ -121,6 +122,13 @@ class Prior(DiffusedPrior):
     @abstractmethod
     def latent_mean(self) -> Float[Tensor, "#B m"]:
         """Mean in latent space, in float64."""
+
+    def moments(self) -> tuple[Float[Tensor, "#B m"], Float[Tensor, "#B m"]]:
+        """Mean and standard deviation in the parameter's own space, in float64; of draws where no formula is given."""
+        if not self.transformed:
+            return self.latent_mean(), self.covariance().diagonal(dim1=-2, dim2=-1).sqrt()
+        draws = self.sample(_MOMENT_DRAWS, torch.Generator().manual_seed(0)).double()
+        return draws.mean(0)[None], draws.std(0)[None]
 
     @abstractmethod
     def normalised(self, mean: Float[Tensor, "m"], std: Float[Tensor, "m"]) -> Prior:

@@ -32,6 +32,11 @@ class LogNormal(LatentGaussian):
         density = self.latent.log_prob(log_theta) - log_theta.sum(-1)
         return torch.where(inside, density, torch.full_like(density, -torch.inf))
 
+    def moments(self) -> tuple[Float[Tensor, "#B m"], Float[Tensor, "#B m"]]:
+        variance = self.scale.double().square()
+        mean = (self.loc.double() + variance / 2).exp()
+        return mean[None], (mean * variance.expm1().sqrt())[None]
+
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> LogNormal:
         return LogNormal(self.loc.to(dtype=dtype, device=device), self.scale.to(dtype=dtype, device=device))
 

@@ -48,7 +48,7 @@ def test_flags_of_sw_and_mmd_are_united_and_c2st_has_none():
     assert published(metrics, "slcp").flagged == (2, 24)
 
 
-def test_a_diverged_set_of_gauss_is_flagged():
+def test_a_lost_set_of_gauss_is_flagged():
     values = np.where(np.arange(25) == 6, np.nan, worst_at(9))
     assert published(frame(values), "slcp").flagged == (6, 9)
 

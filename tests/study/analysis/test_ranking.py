@@ -44,11 +44,11 @@ def test_a_set_with_large_distances_does_not_decide_for_the_others():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("logarithms", [True, False])
-def test_a_method_with_a_diverged_set_is_not_best(bad, logarithms):
+def test_a_method_with_a_lost_set_is_not_best(bad, logarithms):
     ranks = rank(pd.DataFrame({"A": [0.1, bad, 0.1], "B": [0.5, 0.6, 0.7]}), logarithms)
     assert ranks.best.to_dict() == {"A": False, "B": True}
     assert not ranks.tied.any()
-    assert ranks.loc["A", ["mean", "diverged", "sets"]].tolist() == [0.1, 1, 3]
+    assert ranks.loc["A", ["mean", "lost", "sets"]].tolist() == [0.1, 1, 3]
     assert not rank(pd.DataFrame({"A": [bad], "B": [bad]}), logarithms).best.any()
 
 

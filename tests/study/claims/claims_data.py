@@ -55,7 +55,7 @@ def toy(
                 "max_sw": value,
                 "max_sw_self": 0.1 * n**-0.2,
                 "max_sw_norm": value - 0.1 * n**-0.2,
-                "finite_share": 1.0,
+                "lost_share": 0.0,
             }
         )
     frame = pd.DataFrame(rows)
@@ -116,7 +116,9 @@ def sbibm_distances(
                     "sw": np.nan if gone else 0.1 * size,
                     "mmd": np.nan if gone else 0.02 * size + 0.001 * rng.normal(),
                     "c2st": np.nan if gone else 1 - 0.3 * np.exp(-0.1 * size),
-                    "finite_share": 0.2 if gone else 1.0,
+                    "mmd_valid": not gone,
+                    "c2st_valid": not gone,
+                    "lost_share": 0.8 if gone else 0.0,
                 }
             )
     return pd.DataFrame(rows)
@@ -170,7 +172,7 @@ def lc2st(n_obs=(1, 8, 22, 30), classifiers=5, calibration=10000):
             rows.append((dim, method, n, calibration, 0.0, 100, c, np.nan, np.nan))
         else:
             rows.append((dim, method, n, calibration, 1.0, 100, c, 0.05, p))
-    names = ["dim", "method", "n", "calibration", "finite_share", "permutations", "classifier"]
+    names = ["dim", "method", "n", "calibration", "lost_share", "permutations", "classifier"]
     return pd.DataFrame(rows, columns=[*names, "statistic", "p_value"])
 
 

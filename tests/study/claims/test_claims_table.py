@@ -239,8 +239,7 @@ def test_one_lost_set_of_five_leaves_a_comparison_one_way():
     """Without an interval GAUSS cannot be shown to be better; on the other tasks it can be shown to be worse."""
     distances = WHOLE["sbibm_distances"].query("set < 5")
     lost = (distances.task == "slcp") & (distances.method == "LANGEVIN") & (distances.set == 0)
-    column = "lost_share" if "lost_share" in distances else "finite_share"
-    gone = {"sw": np.nan, column: 0.5}
+    gone = {"sw": np.nan, "lost_share": 0.5}
     some = distances.assign(**{name: distances[name].mask(lost, value) for name, value in gone.items()})
     reading = judged("C27", sets=5, sbibm_distances=some, other_bounds=None)[1]
     assert "Lacking: sW, task = slcp, GAUSS vs LANGEVIN: more than 5 set." in reading

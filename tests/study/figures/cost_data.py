@@ -42,7 +42,7 @@ def steps(tasks=tuple(SIZE), methods=METHODS, grid=GRID, n_obs=(8, 30), sets=3, 
                 "sw_self": SIZE.get(task, 0.3) * 0.1,
                 "seconds": n * (cost * T + extra) * 2e-3 * np.exp(0.05 * rng.normal()),
                 "score_evaluations": T + extra,
-                "finite_share": 0.5 if lost else 1.0,
+                "lost_share": 0.5 if lost else 0.0,
                 "reference_passed": True,
             }
         )
@@ -70,7 +70,7 @@ def many(tasks=("gaussian_linear", "sir"), n_obs=(1, 10, 100, 1000), sets=1, see
                 "error_self": 0.06,
                 "seconds": 0.02 + 4e-3 * n * T / 100,
                 "memory": 2.0 + (0.15 * n if method == "GAUSS" else 0.02 * min(n, 200)),
-                "finite_share": 0.0 if lost else 1.0,
+                "lost_share": 1.0 if lost else 0.0,
                 "reference_passed": True,
             }
         )

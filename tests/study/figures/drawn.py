@@ -43,7 +43,7 @@ def labelled(ax, label):
 
 def mark_texts(ax):
     """The texts that are marks; the title of a row is none."""
-    return [text for text in ax.texts if text.get_text()[0] in "↑↓×?" and hasattr(text, "xy")]
+    return [text for text in ax.texts if text.get_text()[0] in "↑↓×∅?" and hasattr(text, "xy")]
 
 
 def marks(ax):

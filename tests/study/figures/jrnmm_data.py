@@ -59,7 +59,7 @@ def dirac(n_obs=N_OBS, samples=1000, seed=2):
                     "parameter": name,
                     "published": np.nan if lost else published,
                     "mmd": np.nan if lost else 0.4 * min(size, 3.0),
-                    "finite_share": 0.3 if lost else 1.0,
+                    "lost_share": 0.7 if lost else 0.0,
                 }
             )
     return pd.DataFrame(rows)

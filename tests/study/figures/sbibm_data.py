@@ -66,10 +66,13 @@ def metrics(tasks=TASKS, methods=STEPS, n_obs=N_OBS, n_train=N_TRAIN, sets=25, s
                         "sw": np.nan if lost else SIZE.get(task, 0.15) * size,
                         "mmd": np.nan if lost else 0.75 * (1 - np.exp(-0.05 * (size - 0.5))) + noise,
                         "c2st": np.nan if lost else 1 - 0.5 * np.exp(-0.2 * size),
-                        "finite_share": 0.4 if lost else 1.0,
+                        "mmd_valid": not lost,
+                        "c2st_valid": not lost,
+                        "lost_share": 0.6 if lost else 0.0,
                         "lost_definiteness": 0.0,
                         "nonfinite": 600 if lost else 0,
                         "nonfinite_time": 0.25 if lost else np.nan,
+                        "score_evaluations": steps * (5 if base in ("LANGEVIN", "TAMED") else 1),
                         "reference_passed": not (task == "slcp" and n == 30 and index in (2, 9)),
                     }
                 )

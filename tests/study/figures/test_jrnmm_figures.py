@@ -33,7 +33,7 @@ def test_losses_have_a_panel_per_setting():
         curve = labelled(ax, "_val_loss 0.001")
         np.testing.assert_allclose(curve.get_ydata(), rows.val_loss)
         assert curve.get_color() == "tab:orange"
-        assert "diverged" not in [text.get_text() for text in ax.texts]
+        assert "lost" not in [text.get_text() for text in ax.texts]
     with pytest.raises(ValueError, match=r"batch_size = \[64, 256\].*one batch size"):
         draw("jrnmm_losses", {"losses": pd.concat([frame, frame.assign(batch_size=64)])}, LOSS_SETTINGS)
 
@@ -54,7 +54,7 @@ def test_distances_are_the_averages_over_parameters_of_all_methods_but_jac(dim, 
             np.testing.assert_allclose(line.get_ydata(), rows[rows.method == method][column])
         assert [(n, text) for n, text in marks(ax) if "×" in text] == [(8, "×"), (30, "×")]
         assert ax.get_xlabel() == ("" if dim == 4 and column == "published" else "observations n")
-    assert "diverged" in legend_labels(figure)
+    assert "lost" in legend_labels(figure)
     title = figure.legends[0].get_title().get_text()
     assert ("$g$ = 0" in title) == (dim == 4)
     assert "1000 draws per posterior" in title
@@ -64,7 +64,7 @@ def test_a_method_that_never_has_a_value_is_named(small):
     frame = dirac((1, 8, 30))
     frame.loc[frame.method == "LANGEVIN", ["published", "mmd"]] = np.nan
     for ax in draw_distances(3, frame, small[3]).axes[:2]:
-        assert "diverged at every n:\nLANGEVIN (400)" in [text.get_text() for text in ax.texts]
+        assert "lost at every n:\nLANGEVIN (400)" in [text.get_text() for text in ax.texts]
 
 
 def test_published_axis_of_4d_is_the_papers_unless_most_values_are_beyond_it(small):

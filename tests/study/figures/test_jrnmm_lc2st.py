@@ -33,7 +33,7 @@ def lc2st(n_obs=N_OBS, classifiers=5, seed=4):
             "null_q95": 0.014 + 0.0004 * n,
         }
         tested = dict.fromkeys(tested, np.nan) if lost else tested
-        rows.append({**row, **tested, "calibration": round(10000 * share), "finite_share": share})
+        rows.append({**row, **tested, "calibration": round(10000 * share), "lost_share": 1 - share})
     return pd.DataFrame(rows)
 
 
@@ -81,9 +81,9 @@ def test_a_method_without_a_test_is_marked_and_named():
     for ax in figure.axes:
         assert mark_colors(ax) == [(n, "×5", color) for n in N_OBS]
         assert [text.get_text() for text in ax.texts if "every" in text.get_text()] == [
-            "diverged at every n:\nDET_GEF"
+            "lost at every n:\nDET_GEF"
         ]
-    assert f"k {legend.DIVERGED}" in legend_labels(figure)
+    assert f"k {legend.LOST}" in legend_labels(figure)
 
 
 def test_left_out_draws_make_a_hollow_symbol():
@@ -93,7 +93,7 @@ def test_left_out_draws_make_a_hollow_symbol():
         assert marked(ax, legend.PARTIAL) == [(22, orange), (30, orange)]
     assert legend.PARTIAL in legend_labels(figure)
     assert "9000 to 10000 calibration pairs" in figure.legends[0].get_title().get_text()
-    plain = draw(lc2st().assign(finite_share=1.0))
+    plain = draw(lc2st().assign(lost_share=0.0))
     assert legend.PARTIAL not in legend_labels(plain)
 
 

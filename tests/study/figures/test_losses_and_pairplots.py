@@ -237,7 +237,7 @@ def test_caption_says_what_is_shown(name):
     text = caption(name)
     assert len(text.split()) > 50
     if name in GRIDS:
-        for word in ("parameter sets", "standard deviation", "diverged", "exclusion rule", "Look"):
+        for word in ("parameter sets", "standard deviation", "lost", "exclusion rule", "Look"):
             assert word in text
     elif name in FIGURES:
         assert "Look" in text

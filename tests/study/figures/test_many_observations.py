@@ -1,4 +1,4 @@
-"""The figure of many observations shows its data: relative errors, times, memory and what diverged."""
+"""The figure of many observations shows its data: relative errors, times, memory and what is lost."""
 
 from dataclasses import replace
 
@@ -110,5 +110,5 @@ def test_data_without_a_task_to_show_are_refused(frame):
 
 def test_caption_says_what_is_shown():
     text = caption("many_observations")
-    for word in ("spread", "seconds", "peak memory", "MiB", "not measured", "diverged", "Look"):
+    for word in ("spread", "seconds", "peak memory", "MiB", "not measured", "lost", "Look"):
         assert word in text

@@ -1,4 +1,4 @@
-"""The figure of partial factorisation shows every method, n_max and encoder, and what diverged."""
+"""The figure of partial factorisation shows every method, n_max and encoder, and what is lost."""
 
 from dataclasses import replace
 
@@ -92,7 +92,7 @@ def test_colour_is_the_method_shade_n_max_and_line_style_the_encoder(frame):
     assert red[0] > red[2]
 
 
-def test_diverged_sets_are_counted_above_the_panel_in_the_colour_of_their_line():
+def test_lost_sets_are_counted_above_the_panel_in_the_colour_of_their_line():
     data = made_up(n_max=(1, 3), n_train=(500, 2000), sets=5, n=8, tasks=["sir"])
     data[["sw", "mmd"]] = 0.001
     here = (data.method == "LANGEVIN") & (data.n_max == 3) & (data.encoder == "mean") & (data.n_train == 2000)
@@ -108,7 +108,7 @@ def test_diverged_sets_are_counted_above_the_panel_in_the_colour_of_their_line()
     assert text.get_color() == lines(ax)["LANGEVIN 3 mean"].get_color()
     hollow = [line for line in ax.lines if line.get_label() == f"_{legend.PARTIAL}"]
     assert len(hollow) == 1
-    assert {f"k {legend.DIVERGED}", legend.PARTIAL, legend.ABOVE} <= set(legend_labels(figure))
+    assert {f"k {legend.LOST}", legend.PARTIAL, legend.ABOVE} <= set(legend_labels(figure))
     assert marks(panels(figure, 1)[1, 0]) == []
 
 

@@ -108,7 +108,7 @@ def test_exclusion_averages_over_the_kept_sets_with_the_full_mean_as_a_thin_line
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_some_diverged_sets_leave_a_hollow_mean_over_the_others_and_their_number(bad):
+def test_some_lost_sets_leave_a_hollow_mean_over_the_others_and_their_number(bad):
     data = small()
     here = (data.n_train == 3000) & data["set"].isin([3, 4])
     data.loc[here, "sw"] = bad
@@ -120,7 +120,7 @@ def test_some_diverged_sets_leave_a_hollow_mean_over_the_others_and_their_number
     np.testing.assert_allclose(survivors.get_ydata(), [(22 * 0.2 + 0.43) / 23])
     assert survivors.get_markerfacecolor() == "white"
     assert marks(ax) == [(3000, "×2")]
-    assert {f"k {legend.DIVERGED}", legend.PARTIAL} <= set(legend_labels(figure))
+    assert {f"k {legend.LOST}", legend.PARTIAL} <= set(legend_labels(figure))
     (text,) = [text for text in ax.texts if text.get_text() == "×2"]
     assert to_rgba(text.get_color()) == to_rgba("tab:blue")
 

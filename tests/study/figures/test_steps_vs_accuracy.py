@@ -30,7 +30,7 @@ def levels(ax):
 def small(value=1.0, methods=("GAUSS", "JAC"), **columns):
     chosen = {name: cost_data.METHODS[name] for name in methods}
     frame = cost_data.steps(tasks=["sir"], methods=chosen, grid=(10, 100), n_obs=(8,), sets=4)
-    return frame.assign(sw=value, finite_share=1.0, **columns)
+    return frame.assign(sw=value, lost_share=0.0, **columns)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_rows_are_tasks_and_every_n_has_two_panels(frame):
         assert len({ax.get_ylim() for ax in row}) == 1
     labels = legend_labels(figure)
     assert labels[:7] == list(cost_data.METHODS)
-    assert {"GAUSS, T = 1000", steps_vs_accuracy.SELF, f"k {legend.DIVERGED}"} <= set(labels)
+    assert {"GAUSS, T = 1000", steps_vs_accuracy.SELF, f"k {legend.LOST}"} <= set(labels)
 
 
 def test_points_are_means_over_sets_at_their_steps_and_mean_seconds(frame):
@@ -76,10 +76,10 @@ def test_gauss_with_the_most_steps_and_the_self_distance_are_levels(frame):
     np.testing.assert_allclose(levels(ax), [0.3])
 
 
-def test_diverged_sets_are_counted_and_survivors_hollow():
+def test_lost_sets_are_counted_and_survivors_hollow():
     data = small(value=0.1)
     here = (data.method == "JAC") & (data.steps == 10)
-    data.loc[here & (data.set < 3), ["sw", "finite_share"]] = np.nan, 0.5
+    data.loc[here & (data.set < 3), ["sw", "lost_share"]] = np.nan, 0.5
     figure = draw(data)
     seconds = data.seconds[here].mean()
     for ax, place in zip(panels(figure, 2)[0], (10.0, seconds), strict=True):
@@ -99,7 +99,7 @@ def test_a_huge_distance_is_an_arrow_and_leaves_the_axis_to_the_others():
 
 
 def test_marks_at_one_place_stand_above_each_other():
-    data = small(value=np.nan, methods=("GAUSS", "JAC", "TAMED")).assign(finite_share=0.0)
+    data = small(value=np.nan, methods=("GAUSS", "JAC", "TAMED")).assign(lost_share=1.0)
     ax = panels(draw(data), 2)[0, 0]
     heights = sorted(text.xyann[1] for text in ax.texts if text.xy[0] == 10)
     assert len(heights) == 3
@@ -130,5 +130,5 @@ def test_data_without_a_task_to_show_are_refused(frame):
 
 def test_caption_says_what_is_shown():
     text = caption("steps_vs_accuracy")
-    for word in ("Sliced Wasserstein", "time steps", "seconds", "standard deviation", "diverged", "Look"):
+    for word in ("Sliced Wasserstein", "time steps", "seconds", "standard deviation", "lost", "Look"):
         assert word in text

@@ -101,7 +101,7 @@ def test_mean_beyond_the_axis_is_marked_in_the_colour_of_its_method(frame):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_one_diverged_seed_is_counted_and_leaves_no_mean(bad):
+def test_one_lost_seed_is_counted_and_leaves_no_mean(bad):
     frame = metrics(n_obs=(2, 8), noise=(0.0,))
     here = (frame.problem == "mixture") & (frame.method == "GAUSS") & (frame.n == 8) & (frame.seed == 3)
     frame.loc[here, METRIC] = bad
@@ -109,7 +109,7 @@ def test_one_diverged_seed_is_counted_and_leaves_no_mean(bad):
     ax = panels(figure, 2, 1)[1, 0]
     assert mark_colors(ax) == [(8, "×1", to_rgba("tab:blue"))]
     assert np.isnan(lines(ax)["GAUSS (1000)"].get_ydata()).tolist() == [False, True]
-    assert "k diverged" in legend_labels(figure)
+    assert "k lost" in legend_labels(figure)
 
 
 def test_marks_at_the_same_n_do_not_cover_each_other():

@@ -172,7 +172,7 @@ def test_sorting_by_keyboard(visit):
             ["12.30 ± 0.20", "3.10 ± 0.10", "0.45 ± 0.01", "1.0e-3 ± 1.0e-4"],
         ),
         # Cells without a number stay below, whichever way.
-        (3, ["0.09 ± 0.01", "0.17 ± 0.02", "diverged", "–"], ["0.17 ± 0.02", "0.09 ± 0.01", "diverged", "–"]),
+        (3, ["0.09 ± 0.01", "0.17 ± 0.02", "lost", "–"], ["0.17 ± 0.02", "0.09 ± 0.01", "lost", "–"]),
     ],
 )
 def test_sorting_is_by_number_where_there_is_one(visit, index, up, down):

@@ -104,7 +104,7 @@ def test_links_lead_to_files_and_missing_ones_are_named_only(run):
 
 def test_failures_are_counted_once_per_run_and_reference(run):
     page = run.gather()
-    (lost,) = page.diverged
+    (lost,) = page.lost
     assert lost == ("sbibm/distances", "sir", "LANGEVIN", "2", "4", "8")
     (failed,) = page.uncertified
     assert failed == ("sbibm/distances", "slcp", "1", "4", "8")

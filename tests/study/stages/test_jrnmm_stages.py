@@ -130,7 +130,7 @@ def test_pairs_of_one_call_share_a_stream_and_calls_do_not(saved, monkeypatch):
     assert not np.allclose(whole[:, :5], whole[:, 5:10])
 
 
-def test_a_diverged_posterior_has_no_test_and_says_so(saved, observations):
+def test_a_lost_posterior_has_no_test_and_says_so(saved, observations):
     pairs = simulate.calibration(problem(), 10, 1, seed=1)
     tall = draws("tall", saved, observations, (1,), 5)
     drawn = draws("calibration", saved, pairs, (1,))

@@ -75,7 +75,7 @@ def test_error_is_the_distance_relative_to_the_reference_s_spread(known):  # noq
         assert 0 < row.error_self < 3
     lost = frame[frame.method == "OTHER"]
     assert lost.error.isna().all()
-    assert lost.finite_share.tolist() == [7 / 8] * 4
+    assert lost.lost_share.tolist() == [1 / 8] * 4
     assert all(call.x.shape[0] == 1 for call in known)
 
 

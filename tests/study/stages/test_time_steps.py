@@ -86,9 +86,9 @@ def test_divergence_is_a_result(known):  # noqa: F811
     frame = table(references())
     lost = frame[frame.steps == 1]
     assert lost.sw.isna().all()
-    assert lost.finite_share.tolist() == [5 / 6] * 8
+    assert lost.lost_share.tolist() == pytest.approx([1 / 6] * 8)
     assert (lost.seconds > 0).all()
-    assert (frame[frame.steps == 3].finite_share == 1).all()
+    assert (frame[frame.steps == 3].lost_share == 0).all()
 
 
 def test_samples_do_not_depend_on_the_other_cells():
@@ -118,3 +118,20 @@ def test_churn_of_ddim_follows_the_table_by_steps(monkeypatch):
 def test_too_few_observations_are_refused(key, value):
     with pytest.raises(ValueError, match=f"sbibm.steps.{key} = "):
         table(references(), **{key: value})
+
+
+@pytest.mark.parametrize(("samples", "draws"), [(20, 20), (6, 11)])
+def test_times_are_those_of_as_many_draws_for_a_covariance_as_samples(monkeypatch, samples, draws):
+    """The paper's ratio, but more draws than dimensions; distances have the draws of the configuration."""
+    seen = []
+    sample = NetworkEngine.sample
+
+    def watched(engine, algorithm, *rest):
+        seen.append((algorithm.steps, algorithm.cov_samples))
+        return sample(engine, algorithm, *rest)
+
+    monkeypatch.setattr(NetworkEngine, "sample", watched)
+    own = {"GAUSS_PD": {"steps": 9, "cov_steps": 2, "cov_samples": 40}}
+    frame = table(references(), own, grid=(3,), n_obs=(2,), sets=1, samples=samples)
+    assert seen == 2 * [(3, draws), (3, 40)]
+    assert frame.steps.tolist() == [3]

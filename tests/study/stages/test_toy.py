@@ -8,7 +8,7 @@ from tallsbi.study.settings.sample import Methods
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
 from tallsbi.study.stages.protocol import hardware
 from tallsbi.study.stages.time_toy import time_methods
-from tallsbi.study.stages.toy import sample_toy
+from tallsbi.study.stages.toy import ToyEngine, sample_toy
 
 SHARED = {"eta": {"50": 0.2, "400": 0.8}, "eta_default": 0.5, "clip": 2.5, "switch_over": 0.25}
 
@@ -95,3 +95,29 @@ def test_hardware_is_the_model_of_the_processor_or_what_the_platform_knows(monke
         assert hardware("cpu") == f"one thread of {name}"
     monkeypatch.setattr("torch.cuda.get_device_name", lambda device: f"card of {device}")
     assert hardware("cuda") == "card of cuda"
+
+
+def test_timed_runs_have_as_many_draws_for_a_covariance_as_samples(monkeypatch):
+    """The paper's ratio: with 200 draws for 5 samples, the time would be that of the covariances alone."""
+    seen = []
+    sample = ToyEngine.sample
+
+    def watched(engine, algorithm, *rest):
+        seen.append(getattr(algorithm, "cov_samples", None))
+        return sample(engine, algorithm, *rest)
+
+    monkeypatch.setattr(ToyEngine, "sample", watched)
+    settings = ToyTimeSettings(
+        seed=1,
+        cell=toy_cell("gaussian-wide", 2, seeds=1),
+        device="cpu",
+        dtype="float32",
+        noise=0.01,
+        methods=methods(JAC={}, GAUSS={"covariances": "published", "cov_samples": 200, "cov_steps": 2}),
+        samples=5,
+        n_obs=(2,),
+        steps=(3,),
+        repeats=1,
+    )
+    time_methods(settings)
+    assert set(seen) == {None, 5}

@@ -66,7 +66,7 @@ def test_kept_sets_can_have_another_winner():
     assert row["best, kept sets"] == "GAUSS"
 
 
-def test_a_diverged_method_is_out_and_named():
+def test_a_lost_method_is_out_and_named():
     lost = np.where(np.arange(25) == 3, np.nan, 0.01)
     metrics = together(
         frame(BASE, n=8, method="JAC", steps=400), frame(lost, n=8, method="LANGEVIN", steps=400)
@@ -74,7 +74,10 @@ def test_a_diverged_method_is_out_and_named():
     table = summary(metrics)
     assert shown(table)["best, all sets"] == "JAC"
     assert "Out on some task: LANGEVIN (the CSV" in table.note
-    assert shown(summary(frame([np.nan, np.nan], n=8)))["best, all sets"] == "none: all diverged or blew up"
+    assert (
+        shown(summary(frame([np.nan, np.nan], n=8)))["best, all sets"]
+        == "none: all lost, blown up or invalid"
+    )
 
 
 def test_a_blown_up_method_is_out_for_every_metric_and_named():

@@ -1,4 +1,4 @@
-"""The task tables: both averages, the best, the printed numbers, and what diverged."""
+"""The task tables: both averages, the best, the printed numbers, and what is lost."""
 
 from dataclasses import replace
 
@@ -54,17 +54,17 @@ def test_mean_and_std_over_all_and_over_the_kept_sets(metrics):
     assert "number 1, 25, counted from 1" in table.note
 
 
-def test_diverged_sets_are_counted_listed_and_never_best(metrics):
+def test_lost_sets_are_counted_listed_and_never_best(metrics):
     table = make(
         metrics.assign(sw=np.where(metrics.method == "LANGEVIN-clip", 0.01 * metrics.sw, metrics.sw))
     )
     line = row(table, metric="sw", method="LANGEVIN-clip")
-    assert (line.diverged_all, line.diverged_sets, line.diverged_from_t) == (1, "4", 0.4)
+    assert (line.lost_all, line.lost_sets, line.nonfinite_from_t) == (1, "4", 0.4)
     assert line.mean_all == pytest.approx(0.009)
     assert not line.best_all
     assert row(table, metric="sw", method="GAUSS").best_all
     shown = table.shown.set_index("method")
-    assert shown.loc["LANGEVIN-clip (400)", "diverged"] == "1 of 25"
+    assert shown.loc["LANGEVIN-clip (400)", "lost"] == "1 of 25"
     assert shown.loc["LANGEVIN-clip (400)", "sW"].endswith("(24 of 25)")
     assert shown.loc["LANGEVIN-clip (400)", "sW, kept"].endswith("(22 of 23)")
     assert shown.loc["GAUSS (1000)", "sW"].endswith(" *")
@@ -84,7 +84,7 @@ def test_a_blown_up_method_has_no_star(count):
 
 def test_a_cell_without_a_finite_distance_says_so(metrics):
     lost = metrics.assign(sw=metrics.sw.where(metrics.method == "GAUSS"))
-    assert make(lost).shown.set_index("method").loc["LANGEVIN-clip (400)", "sW"] == "diverged"
+    assert make(lost).shown.set_index("method").loc["LANGEVIN-clip (400)", "sW"] == "lost"
 
 
 def test_printed_numbers_stand_beside_ours(metrics):
@@ -140,7 +140,7 @@ def test_it_renders_as_markdown(metrics):
 
 
 def test_it_renders_as_latex(metrics):
-    assert r"GAUSS (1000) & 0 of 25 & 0.46 $\pm$ 0.33 *" in to_latex(make(metrics), "SLCP")
+    assert r"GAUSS (1000) & 0 of 25 & 0.0\% & 0.46 $\pm$ 0.33 *" in to_latex(make(metrics), "SLCP")
 
 
 def test_resource_holds_the_printed_tables():

@@ -29,13 +29,13 @@ def test_numbers_have_fixed_digits_or_an_exponent(value, digits, text):
 def test_spread_and_printed_numbers():
     assert render.spread(0.171, 0.08) == "0.17 ± 0.08"
     assert render.spread(0.171, np.nan) == "0.17"
-    assert render.spread(np.nan, 0.1) == "diverged"
+    assert render.spread(np.nan, 0.1) == "lost"
     assert render.printed(np.nan, np.nan, known=True) == "nan"
     assert render.printed(np.nan, np.nan, known=False) == "–"
     assert render.printed(1.5, 0.25, known=True) == "1.50 ± 0.25"
 
 
-def test_one_diverged_value_leaves_no_mean():
+def test_one_lost_value_leaves_no_mean():
     assert render.mean_std(pd.Series([1.0, 2.0, 6.0])) == (3.0, pytest.approx(np.sqrt(7)))
     assert np.isnan(render.mean_std(pd.Series([1.0, np.nan]))).all()
     mean, std = render.mean_std(pd.Series([1.0]))
@@ -119,13 +119,13 @@ def test_time_table_is_that_of_its_cell(sw_time):
 
 def test_time_table_shows_divergence_and_missing_numbers(sw_time):
     shown = sw_time.shown.set_index(["method", "T"])
-    assert shown.loc[("LANGEVIN", 50), "sW"] == "diverged"
+    assert shown.loc[("LANGEVIN", 50), "sW"] == "lost"
     assert shown.loc[("LANGEVIN", 50), "paper max-sW"] == "nan"
     assert shown.loc[("LANGEVIN", 50), "time (s)"] == "–"
     assert shown.loc[("GAUSS", 70), "paper max-sW"] == "–"
     assert shown.loc[("GAUSS", 50), "time (s)"] == "2.00 ± 1.00"
-    assert sw_time.tidy.set_index("method").loc["LANGEVIN", "diverged"] == 1
-    assert "on card 10, covariance runs" in sw_time.note
+    assert sw_time.tidy.set_index("method").loc["LANGEVIN", "lost"] == 1
+    assert "on card 10; GAUSS with its covariances" in sw_time.note
 
 
 def test_speedup_is_the_mean_ratio_of_medians_over_the_cells():

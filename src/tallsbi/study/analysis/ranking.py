@@ -4,9 +4,9 @@ The methods see the same parameter sets, so they are compared set by set, on the
 logarithm (positive, over orders of magnitude between sets and methods), MMD² (unbiased, so it can be negative) and
 C2ST (between 0 and 1) as they are. Multiplying all distances by a constant changes nothing.
 
-out       a method that diverged on a set, or blew up on one: its sW there is more than `BLOWN_UP` times the smallest
-          of the methods that diverged nowhere. It is out for all metrics, since MMD² and C2ST are bounded and do not
-          see how far away draws are
+out       a method that is lost on a set, or blew up on one: its sW there is more than `BLOWN_UP` times the smallest
+          of the methods that are lost nowhere. It is out for all metrics, since MMD² and C2ST are bounded and do not
+          see how far away draws are. Out for one metric: a method with an invalid comparison (`validity`)
 best      the smallest mean, of logarithms for sW, among the others
 tied      not worse than the best by a one-sided test of the paired differences at `LEVEL`: Wilcoxon's signed ranks
           from 6 sets on; Student's for 2 to 5, whose ranks cannot reach the level; for a single set only an equal
@@ -22,14 +22,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from tallsbi.study.analysis.validity import INVALID, LOST, comparable
+
 BLOWN_UP = 100.0  # times the smallest sW on the set
 FAR_OFF = 10.0  # times the sW of the best method on the set
 LEVEL = 0.025  # one-sided: that of a two-sided interval of 95 %
 RULE = (
     f"Ties are judged set by set, sW in logarithms: not significantly worse than the best ({1 - 2 * LEVEL:.0%}; "
     "Wilcoxon's signed ranks, Student's test below 6 sets), and on no set more than "
-    f"{FAR_OFF:.0f} times its sW. A method that diverged on a set, or whose sW there is more than {BLOWN_UP:.0f} times "
-    "the smallest (blown up), is out for all metrics."
+    f"{FAR_OFF:.0f} times its sW. A method that is lost on a set ({LOST}), or whose sW there is more than "
+    f"{BLOWN_UP:.0f} times the smallest (blown up), is out for all metrics. A comparison is invalid, and never best, "
+    f"if {INVALID}."
 )  # the rule as the notes of tables say it
 _DISTANCE = "sw"  # the metric that grows without bound with the draws
 _MIN_RANKED = 6  # sets from which on signed ranks can reach the level
@@ -39,27 +42,38 @@ def rank_metrics(values: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """`rank` of every metric (rows of a matrix: parameter sets; columns: methods); sW says what is out."""
     distances = values[_DISTANCE]
     blown_up, finite = _blown_up(distances), np.isfinite(distances)
+    lost = (~finite).sum()
     return {
-        metric: rank(table.where(finite), metric == _DISTANCE, blown_up) for metric, table in values.items()
+        metric: rank(table.where(finite), metric == _DISTANCE, blown_up, lost)
+        for metric, table in values.items()
     }
 
 
-def rank(values: pd.DataFrame, logarithms: bool, blown_up: pd.Series | None = None) -> pd.DataFrame:
+def rank(
+    values: pd.DataFrame,
+    logarithms: bool,
+    blown_up: pd.Series | None = None,
+    lost: pd.Series | None = None,
+) -> pd.DataFrame:
     """One row per column (method) of `values` (rows: parameter sets), smaller is better.
 
-    `mean` and `std` are over the sets with a finite value, `diverged` counts the others, `blown_up` the sets on
-    which a method blew up (counted in `values` where `logarithms` are compared, else as given). `difference` is the
-    mean paired difference to the best, of logarithms or plain, and `p_value` that of the test for being worse.
+    `mean` and `std` are over the sets with a finite value, `lost` counts the sets on which a method is lost (without
+    a count: all others), `invalid` the rest, `blown_up` the sets on which a method blew up (counted in `values` where
+    `logarithms` are compared, else as given). `difference` is the mean paired difference to the best, of logarithms or
+    plain, and `p_value` that of the test for being worse.
     """
     table = values.where(np.isfinite(values))
     if blown_up is None:
         blown_up = _blown_up(table) if logarithms else pd.Series(0, table.columns)
+    missing = table.isna().sum()
+    lost = missing if lost is None else lost
     summary = pd.DataFrame(
         {
             "mean": table.mean(),
             "std": table.std(),
             "sets": len(table),
-            "diverged": table.isna().sum(),
+            "lost": lost,
+            "invalid": missing - lost,
             "blown_up": blown_up,
             "best": False,
             "tied": False,
@@ -67,7 +81,7 @@ def rank(values: pd.DataFrame, logarithms: bool, blown_up: pd.Series | None = No
             "p_value": np.nan,
         }
     )
-    compared = summary.index[(summary.diverged == 0) & (summary.blown_up == 0) & (summary.sets > 0)]
+    compared = summary.index[(missing == 0) & (summary.blown_up == 0) & (summary.sets > 0)]
     if compared.empty:
         return summary
     scores = np.log(_positive(table))[compared] if logarithms else table[compared]
@@ -82,13 +96,17 @@ def rank(values: pd.DataFrame, logarithms: bool, blown_up: pd.Series | None = No
 
 
 def by_method(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The distances of one cell as a matrix: rows parameter sets, columns (method, steps) as in the data."""
+    """The distances of one cell as a matrix: rows parameter sets, columns (method, steps) as in the data.
+
+    NaN where a run is lost or the comparison invalid.
+    """
+    frame = comparable(frame)
     columns = list(dict.fromkeys(zip(frame.method, frame.steps, strict=True)))
     matrix = frame.set_index(["set", "method", "steps"])[metric].unstack(["method", "steps"])
     if matrix.size != len(frame):
         raise ValueError(
             f"{metric}: {len(frame)} distances for {len(matrix)} parameter sets and {len(columns)} methods; every "
-            "method needs a row for every set (NaN where it diverged), so measure the missing ones."
+            "method needs a row for every set (NaN where it is lost), so measure the missing ones."
         )
     return matrix.reindex(columns=pd.MultiIndex.from_tuples(columns, names=["method", "steps"]))
 
@@ -102,7 +120,7 @@ def _positive(distances: pd.DataFrame) -> pd.DataFrame:
 
 
 def _blown_up(distances: pd.DataFrame) -> pd.Series:
-    """On how many sets each method is more than `BLOWN_UP` times as far off as the nearest without a diverged set."""
+    """On how many sets each method is more than `BLOWN_UP` times as far off as the nearest that is lost nowhere."""
     logs = np.log(_positive(distances.where(np.isfinite(distances))))
     nearest = logs.dropna(axis=1).min(axis=1)
     return logs.sub(nearest, axis=0).gt(np.log(BLOWN_UP)).sum()

@@ -33,7 +33,7 @@ def on_a_side(frame: pd.DataFrame, test: SingleTest) -> pd.DataFrame:
 def paired(frame: pd.DataFrame, left: Conditions, right: Conditions, test: SingleTest) -> pd.DataFrame:
     """Values of both sides, indexed by unit and `over`; only what both sides have."""
     keys = [*test.unit, *test.over]
-    both = [rows(frame, side) for side in (left, right)]
+    both = [_measured(rows(frame, side), test) for side in (left, right)]
     for side in both:
         check_unique(side, keys)
     first, second = (side.set_index(keys)[test.value] for side in both)
@@ -56,7 +56,7 @@ def difference(pairs: pd.DataFrame, test: SingleTest) -> pd.Series:
 
 def values(frame: pd.DataFrame, test: SingleTest) -> pd.Series:
     """The value of every unit."""
-    keys = [*test.unit, *test.over]
+    frame, keys = _measured(frame, test), [*test.unit, *test.over]
     check_unique(frame, keys)
     return averaged(_on_scale(frame.set_index(keys)[test.value], test.logarithmic), test)
 
@@ -94,6 +94,14 @@ def slopes(numbers: pd.Series, x: str) -> pd.Series:
             trend = np.nansum(steps * order)
             fitted[row] = np.sign(trend) * np.inf if trend else 0.0
     return pd.Series(fitted, index=matrix.index)[counts > 1]
+
+
+def _measured(frame: pd.DataFrame, test: SingleTest) -> pd.DataFrame:
+    """The rows with a value: a comparison that means nothing has none."""
+    rows = frame[frame[test.value].notna()]
+    if rows.empty:
+        raise NoRows(f"no {test.value} that is valid: too few samples for its dimension")
+    return rows
 
 
 def _on_scale(numbers: pd.Series, logarithmic: bool) -> pd.Series:

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tallsbi.metrics.validity import is_lost
+from tallsbi.study.analysis.validity import VALID
+
 Frames = Mapping[str, pd.DataFrame]
 
 TIME_BASELINE = "LANGEVIN"  # times are relative to it
@@ -198,9 +201,16 @@ def views(frames: Frames, facts: Facts) -> Callable[[str], pd.DataFrame]:
 
 
 def _infinite(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """No distance, because draws or distance are not finite: infinitely far."""
-    lost = (frame.finite_share < 1) | frame[columns].isna().any(axis=1)
-    return frame.assign(lost=lost, **{column: frame[column].where(~lost, np.inf) for column in columns})
+    """A lost run, and one whose draws blew up (no bounded distance is valid), is infinitely far.
+
+    A C2ST whose classifier was starved is missing: no test is made of it.
+    """
+    lost = is_lost(frame.lost_share)
+    far = {column: lost | ~frame.mmd_valid if column in VALID else lost for column in columns}
+    values = {column: frame[column].mask(beyond, np.inf) for column, beyond in far.items()}
+    if "c2st" in columns:
+        values["c2st"] = values["c2st"].where(frame.c2st_valid | far["c2st"])
+    return frame.assign(lost=lost, **values)
 
 
 def _kept(frame: pd.DataFrame, facts: Facts) -> pd.DataFrame:

@@ -1,4 +1,9 @@
-"""Tables of the sbibm part. `set` is the number of a parameter set, counted from 0."""
+"""Tables of the sbibm part. `set` is the number of a parameter set, counted from 0.
+
+`lost_share` is the share of draws that are not finite or too far from the prior; `mmd_valid` and `c2st_valid` say
+whether a bounded distance means anything (`tallsbi.metrics.validity` for both). Read bounded distances with
+`tallsbi.study.analysis.validity`, which leaves out what is invalid.
+"""
 
 from tallsbi.study.columns.tidy import table
 
@@ -7,8 +12,8 @@ _RUN = "task:text n_train:int n:int set:int method:text steps:int samples:int "
 DISTANCES = table(
     "sbibm/distances",
     _RUN
-    + "sw mmd c2st finite_share lost_definiteness:int lost_definiteness_time nonfinite:int nonfinite_time "
-    "reference_passed:bool",
+    + "sw mmd c2st mmd_valid:bool c2st_valid:bool lost_share lost_definiteness:int lost_definiteness_time "
+    "nonfinite:int nonfinite_time reference_passed:bool score_evaluations:int",
 )
 OTHER_BOUNDS = DISTANCES.renamed("sbibm/other_bounds")
 GUIDANCE = DISTANCES.renamed("sbibm/guidance")
@@ -26,7 +31,7 @@ CERTIFICATES = table(
     "cells cells_per_sd border disagreement missed",
 )
 STEPS = table(
-    "sbibm/steps", _RUN + "sw sw_self seconds score_evaluations:int finite_share reference_passed:bool"
+    "sbibm/steps", _RUN + "sw sw_self seconds score_evaluations:int lost_share reference_passed:bool"
 )
-MANY = table("sbibm/many", _RUN + "spread error error_self seconds memory finite_share reference_passed:bool")
+MANY = table("sbibm/many", _RUN + "spread error error_self seconds memory lost_share reference_passed:bool")
 TABLES = (DISTANCES, OTHER_BOUNDS, GUIDANCE, PARTIAL, LOSSES, PAIRS, TRUTH, CERTIFICATES, STEPS, MANY)

@@ -6,7 +6,7 @@ DISTANCES = table(
     "toy/distances",
     "problem:text m:int noise n:int seed:int method:text steps:int samples:int "
     "sw sw_self sw_norm max_sw max_sw_self max_sw_norm "
-    "finite_share lost_definiteness:int lost_definiteness_time nonfinite:int nonfinite_time "
+    "lost_share lost_definiteness:int lost_definiteness_time nonfinite:int nonfinite_time "
     "reference_passed:bool score_evaluations:int",
 )
 STEPS = DISTANCES.renamed("toy/steps")

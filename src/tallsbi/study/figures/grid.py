@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import Axis
 from tallsbi.study.figures.legend import Entry, add_legend, line_entries, mark_entries, spread_entry
+from tallsbi.study.figures.limits import warn
 from tallsbi.study.figures.panels import Drawn
 from tallsbi.study.figures.points import Line
 
@@ -71,12 +72,13 @@ def grid(
     *,
     label: str = "",
     note: str = "",
+    warnings: Sequence[str] = (),
 ) -> Figure:
     """The figure: rows of panels with a title each, and a title per column.
 
     `entries`: the legend, given the kinds of marks that occur; `label`: of the y axes, if they all show the same;
-    `note`: stands above the legend. A panel has no names at its ticks if the first of its row, or the last of its
-    column, has the same axis.
+    `note`: stands above the legend; `warnings`: see `limits`. A panel has no names at its ticks if the first of its
+    row, or the last of its column, has the same axis.
     """
     with style.context():
         figure = Figure(layout="constrained")
@@ -96,7 +98,7 @@ def grid(
             ax.set_title(title, pad=5 + tiers[0])
         width = max(layout.width * layout.columns + 0.9, 5.0)
         legend_rows = add_legend(figure, entries(every.states), width, note)
-        height = layout.height * layout.rows + sum(tiers) / 72 + 0.65
+        height = layout.height * layout.rows + sum(tiers) / 72 + 0.65 + warn(figure, *warnings)
         figure.set_size_inches(width, height + 0.17 * (legend_rows + note.count("\n") + bool(note)))
         if label:
             figure.supylabel(label.replace(" − ", "\n− ") if layout.rows == 1 else label)

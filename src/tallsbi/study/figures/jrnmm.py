@@ -30,6 +30,7 @@ from tallsbi.study.figures.jrnmm_posteriors import (
     posteriors,
 )
 from tallsbi.study.figures.legend import add_legend
+from tallsbi.study.figures.limits import shortfall, warn
 from tallsbi.study.figures.panels import Drawn, Panel
 from tallsbi.study.figures.points import Line, method_lines
 from tallsbi.study.settings.artifacts import JrnmmFigures
@@ -59,7 +60,7 @@ def marginals(data: Data, settings: JrnmmFigures) -> Figure:
         axes[2].set_title("GAUSS, marginal densities", loc="left")
         entries = [*legend_entries(lines, drawn.states), *posterior_entries(clouds)]
         rows = add_legend(figure, entries, width, _sizes(dirac, settings))
-        figure.set_size_inches(width, 3.0 + 0.17 * rows)
+        figure.set_size_inches(width, 3.0 + 0.17 * rows + warn(figure, shortfall(dirac, "steps")))
     return figure
 
 
@@ -79,7 +80,7 @@ def pairs(data: Data, settings: JrnmmFigures) -> Figure:
         _draw_pairs(figure, plot, clouds)
         width = left + square + 0.8
         rows = add_legend(figure, legend_entries(lines, drawn.states), width, _sizes(dirac, settings))
-        figure.set_size_inches(width, square + 1.0 + 0.17 * rows)
+        figure.set_size_inches(width, square + 1.0 + 0.17 * rows + warn(figure, shortfall(dirac, "steps")))
     return figure
 
 
@@ -114,7 +115,7 @@ def _draw_distances(
 def axis(values: np.ndarray, paper_end: float | None, label: str = "") -> Axis:
     """From 0 to the paper's end. Without one, or with most values beyond it, up to a round number.
 
-    That number leaves out what lies ten times above the median: a single method that has nearly diverged must not
+    That number leaves out what lies ten times above the median: a single method that has nearly blown up must not
     press all others to the floor.
     """
     finite = values[np.isfinite(values)]

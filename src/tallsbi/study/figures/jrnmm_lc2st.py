@@ -21,6 +21,7 @@ from tallsbi.study.figures.axes import FINE, X_LABELS, Axis, from_zero, round_up
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.jrnmm import rows_of
 from tallsbi.study.figures.legend import Entry
+from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import plain_lines, points
 from tallsbi.study.settings.artifacts import JrnmmFigures
@@ -53,6 +54,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: JrnmmFigures) -> Figure:
         layout,
         lambda states: [*legend_entries(lines, states, "classifier", classifiers), *_entries(not band.empty)],
         note=_sizes(frame, settings),
+        warnings=[shortfall(frame, "calibration", "permutations")],
     )
 
 

@@ -17,8 +17,9 @@ from tallsbi.study.figures.points import Line
 Entry = Line2D | Patch
 
 ABOVE, BELOW = "above the axis", "below the axis"
-DIVERGED = "diverged"  # runs with samples that are not finite
-PARTIAL = "diverged left out"  # of a mean, drawn hollow
+LOST = "lost"  # runs: see tallsbi.metrics.validity
+INVALID = "invalid"  # comparisons: see there
+PARTIAL = "lost left out"  # of a mean, drawn hollow
 DOUBTFUL = "references in doubt"  # they did not pass their checks
 ALL_SETS = "mean of all sets"
 WIDENED = "paper's axis ends"
@@ -47,18 +48,19 @@ def spread_entry(unit: str, counts: Collection[int], *, bars: bool = False) -> E
 
 
 def mark_entries(states: Container[str], *, counted: bool) -> list[Entry]:
-    """An entry per kind of mark that occurs; `counted`: a mark says how many runs diverged."""
+    """An entry per kind of mark that occurs; `counted`: a mark says how many runs are lost."""
     k = "k " if counted else ""
     kinds = {
         ALL_SETS: ALL_SETS_LOOK,
         ABOVE: _text(r"$\uparrow$", 5.0),
         BELOW: _text(r"$\downarrow$", 5.0),
-        DIVERGED: _text(rf"$\times {k}$", 9.0 if counted else 5.0),
+        LOST: _text(rf"$\times {k}$", 9.0 if counted else 5.0),
+        INVALID: _text(rf"$\emptyset {k}$", 9.0 if counted else 5.0),
         PARTIAL: {"linestyle": "none", "marker": "o", "markerfacecolor": "white"},
         DOUBTFUL: _text("$?k$", 7.0),
         WIDENED: DOTTED,
     }
-    names = {DIVERGED: f"{k}{DIVERGED}", DOUBTFUL: f"k {DOUBTFUL}"}
+    names = {LOST: f"{k}{LOST}", INVALID: f"{k}{INVALID}", DOUBTFUL: f"k {DOUBTFUL}"}
     return [
         Line2D([], [], label=names.get(kind, kind), **{"color": style.NEUTRAL, **look})
         for kind, look in kinds.items()

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import X_LABELS, logarithmic, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines
 from tallsbi.study.figures.sbibm_panels import count_sets
@@ -45,6 +46,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
         list(COLUMNS.values()),
         layout,
         lambda states: [*legend_entries(lines, states, "set", sets), *levels],
+        warnings=[shortfall(frame, "samples", "steps")],
     )
 
 

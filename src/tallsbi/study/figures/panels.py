@@ -1,7 +1,8 @@
 """One panel of lines: means with their spread, and marks.
 
-What an axis cannot show is marked: an arrow for a mean beyond the axis, ×k where k runs diverged, ?k at the lower
-edge where k references are in doubt. A mean that leaves out diverged runs is drawn hollow: one set of 25 must not hide
+What an axis cannot show is marked: an arrow for a mean beyond the axis, ×k where k runs are lost, ∅k where k
+comparisons are invalid, ?k at the lower edge where k references are in doubt. A line is broken where it leaves the
+axis. A mean that leaves out runs is drawn hollow: one set of 25 must not hide
 the rest, and a mean over the rest must not pass for a mean over all.
 """
 
@@ -22,6 +23,7 @@ from tallsbi.study.figures.points import Line, doubtful, points
 TIER = 6.0  # points from one mark to the next above it
 _CHARACTER = 3.6  # points that a character of a mark is wide
 BAND, BARS, NO_SPREAD = "band", "bars", "none"
+INVALID = "no valid comparison:\ntoo few samples, or\ndraws that blew up"
 
 
 @dataclass
@@ -49,7 +51,7 @@ class Panel:
     `strict`: see `points`. `every`: all sets, where `frame` has fewer; `best`: the value of a perfect sampler;
     `doubt`: mark references in doubt at every point ("point"), once in the "panel", or not at all; `dodge`: points
     (1/72 inch) between neighbouring lines; `name_absent`: name lines that never have a value; `marks`: off for a
-    cost, which diverged runs have as well; `under`: draws what lies under the lines.
+    cost, which lost runs have as well; `under`: draws what lies under the lines.
     """
 
     frame: pd.DataFrame
@@ -88,6 +90,9 @@ class Panel:
         if self.under is not None:
             self.under(ax)
         shown = [line for line in self.lines if len(line.of(self.frame))]
+        if shown and all((cells.invalid == cells.runs).all() for cells in map(self.points_of, shown)):
+            note(ax, INVALID, style.NEUTRAL)
+            return marks.drawn
         absent = []
         for rank, line in enumerate(shown):
             cells = self.points_of(line)
@@ -96,24 +101,26 @@ class Panel:
                 everyone = self.points_of(line, self.every)
                 look = {**legend.ALL_SETS_LOOK, "color": line.look.edge_color, "linestyle": line.look.line}
                 ax.plot(
-                    everyone.x, everyone["mean"], label=f"_{legend.ALL_SETS} {line.label}", **look, **shift
+                    everyone.x,
+                    self._inside(everyone["mean"]),
+                    label=f"_{legend.ALL_SETS} {line.label}",
+                    **look,
+                    **shift,
                 )
                 states.add(legend.ALL_SETS)
             self._curve(ax, line, cells, shift)
             if self.marks:
                 self._mark(marks, line, cells)
-            if (cells.diverged == cells.runs).all():
+            if (cells.lost == cells.runs).all():
                 absent.append(line.label)
         if self.name_absent and absent:
-            note(ax, f"diverged at every {self.by}:\n" + "\n".join(absent), style.NEUTRAL)
+            note(ax, f"lost at every {self.by}:\n" + "\n".join(absent), style.NEUTRAL)
         self._mark_doubt(marks)
         return marks.drawn
 
     def _curve(self, ax: Axes, line: Line, cells: pd.DataFrame, shift: dict[str, Transform]) -> None:
         """The line with its spread, one standard deviation to either side; hollow where runs are left out."""
-        look, mean, std = line.look, cells["mean"], cells["std"]
-        if self.y_axis.log:
-            mean = mean.where(mean > 0)
+        look, mean, std = line.look, self._inside(cells["mean"]), cells["std"]
         bars = self.spread == BARS
         if (std > 0).any() and self.spread != NO_SPREAD:
             if bars:
@@ -146,16 +153,23 @@ class Panel:
                 **shift,
             )
 
+    def _inside(self, means: pd.Series) -> pd.Series:
+        """The means on the axis: a line to one beyond it would suggest a value that is not there."""
+        low, high = self.y_axis.limits
+        return means.where((means >= low) & (means <= high))
+
     def _mark(self, marks: _Marks, line: Line, cells: pd.DataFrame) -> None:
         """What is to be said of the points beside their places."""
         low, high = self.y_axis.limits
         color = line.look.edge_color
         for cell in cells.itertuples():
-            diverged = f"×{cell.diverged if cell.runs > 1 else ''}" if cell.diverged else ""
-            above = "↑" if cell.mean > high else ""
-            if above or diverged:
-                kinds = {kind for kind, text in ((legend.ABOVE, above), (legend.DIVERGED, diverged)) if text}
-                marks.add(cell.x, above + diverged, color, *kinds)
+            texts = {legend.ABOVE: "↑" if cell.mean > high else ""}
+            for kind, sign, count in ((legend.LOST, "×", cell.lost), (legend.INVALID, "∅", cell.invalid)):
+                texts[kind] = f"{sign}{count if cell.runs > 1 else ''}" if count else ""
+            if any(texts.values()):
+                marks.add(
+                    cell.x, "".join(texts.values()), color, *(kind for kind, text in texts.items() if text)
+                )
             if cell.mean < low:
                 marks.add(cell.x, "↓", color, legend.BELOW, top=False)
             if cell.incomplete:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import BARS, Panel
 from tallsbi.study.figures.points import Line, points
 from tallsbi.study.figures.sbibm_panels import BEST, LABELS, TaskData, axis
@@ -76,6 +77,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
         layout,
         lambda states: legend_entries(lines, states, "set", counts, bars=True),
         note="method, $n_\\mathrm{max}$, encoder",
+        warnings=[shortfall(partial, "samples", "steps")],
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tallsbi.metrics.validity import is_lost
 from tallsbi.study.figures import style
 
 
@@ -52,19 +53,22 @@ def noise_lines(frame: pd.DataFrame) -> list[Line]:
 def points(
     frame: pd.DataFrame, y: str, by: str, place: str | None = None, *, strict: bool = False
 ) -> pd.DataFrame:
-    """A point per value of `by`: its `x`, `mean` and `std` of y (NaN for one run), and how many runs `diverged`.
+    """A point per value of `by`: its `x`, `mean` and `std` of y (NaN for one run), runs `lost` and `invalid`.
 
-    `x` is the mean of the column `place`, by default the value of `by`. A run diverged if its y is not finite; the
-    mean is that of the other runs. If `strict`, one diverged run leaves the point without a mean: with a few random
-    seeds, to drop one would flatter the method. `incomplete`: the mean leaves out runs, or draws of a run.
+    `x` is the mean of the column `place`, by default the value of `by`. A run without a finite y is lost; but if the
+    data say whether y is valid, and the run is not lost, the comparison is invalid. The mean is that of the other
+    runs. If `strict`, one such run leaves the point without a mean: with a few random seeds, to drop one would flatter
+    the method. `incomplete`: the mean leaves out runs, or draws of a run.
     """
     values, keys = frame[y].where(np.isfinite(frame[y])), frame[by]
     groups = values.groupby(keys)
     table = pd.DataFrame({"x": frame[place or by].groupby(keys).mean(), "mean": groups.mean()})
-    table = table.assign(std=groups.std(), runs=groups.size(), diverged=groups.size() - groups.count())
+    invalid = values.isna() & ~is_lost(frame.lost_share) & (f"{y}_valid" in frame)
+    table = table.assign(std=groups.std(), runs=groups.size(), invalid=invalid.groupby(keys).sum())
+    table = table.assign(lost=table.runs - groups.count() - table.invalid)
     if strict:
-        table.loc[table.diverged > 0, ["mean", "std"]] = np.nan
-    left_out = ((frame.finite_share < 1) | values.isna()).groupby(keys).any()
+        table.loc[table.lost + table.invalid > 0, ["mean", "std"]] = np.nan
+    left_out = ((frame.lost_share > 0) | values.isna()).groupby(keys).any()
     return table.assign(incomplete=left_out & table["mean"].notna())
 
 

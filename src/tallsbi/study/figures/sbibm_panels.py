@@ -1,6 +1,6 @@
 """Distances on the sbibm tasks (section 4.2): rows tasks, columns n or N_train, lines methods.
 
-A point is the mean over the parameter sets with a finite distance. The axes end where the paper's do.
+A point is the mean over the parameter sets with a distance that means something. The axes end where the paper's do.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tallsbi.study.analysis import exclusion
+from tallsbi.study.analysis.validity import comparable
 from tallsbi.study.figures.axes import X_LABELS, Axis, from_zero, round_up, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.limits import shortfall, unequal
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines
 from tallsbi.study.settings.artifacts import TaskRows
@@ -49,7 +51,10 @@ class TaskData:
     @classmethod
     def of(cls, frame: pd.DataFrame, metrics: pd.DataFrame, task: str, settings: TaskRows) -> TaskData:
         """The rows of a task; the exclusion rule looks at `metrics`, which has all methods."""
-        every, rule = frame[frame.task == task], exclusion.published(metrics, task, settings.listed)
+        every, rule = (
+            comparable(frame[frame.task == task]),
+            exclusion.published(metrics, task, settings.listed),
+        )
         if settings.exclude and rule.excluded:
             kept, total = exclusion.keep(every, rule), count_sets(every)
             return cls(kept, every, f"{kept['set'].nunique()} of {total}")
@@ -70,10 +75,12 @@ def draw(
     x: str,
     hidden: Collection[str] = (),
     shown: Collection[str] = (),
+    equal_evaluations: bool = False,
 ) -> Figure:
     """One metric against `x` (n_train or n), a column per value of the other of the two.
 
-    `hidden`: methods that are left out; `shown`: if given, all others are left out.
+    `hidden`: methods that are left out; `shown`: if given, all others are left out. `equal_evaluations`: the
+    figure says so if its methods do not evaluate the score equally often.
     """
     metrics = data["metrics"]
     frame = metrics[~metrics.method.isin(list(hidden))]
@@ -112,6 +119,7 @@ def draw(
         layout,
         lambda states: legend_entries(lines, states, "set", counts),
         label=LABELS[metric],
+        warnings=[shortfall(all_shown, "samples", "steps"), unequal(all_shown) if equal_evaluations else ""],
     )
 
 

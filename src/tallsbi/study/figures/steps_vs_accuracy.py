@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import X_LABELS, logarithmic, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import NO_SPREAD, Panel
 from tallsbi.study.figures.points import Line, plain_lines
 from tallsbi.study.figures.sbibm_panels import LABELS, count_sets
@@ -46,6 +47,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
         layout,
         lambda states: [*legend_entries(lines, states, "set", sets), *_level_entries(frame)],
         label=LABELS["sw"],
+        warnings=[shortfall(frame, "samples", "steps")],
     )
 
 
@@ -75,7 +77,7 @@ def _row(frame: pd.DataFrame, counts: list[int], lines: list[Line], width: float
 
 
 def reference_level(frame: pd.DataFrame) -> float:
-    """Mean distance of GAUSS with the most time steps, over the sets that did not diverge; NaN without any."""
+    """Mean distance of GAUSS with the most time steps, over the sets that are not lost; NaN without any."""
     rows = frame[frame.method == BASE]
     return float(rows.sw[rows.steps == rows.steps.max()].mean())
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from tallsbi.study.figures import style
 from tallsbi.study.figures.axes import X_LABELS, Axis, ticked
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
+from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines, noise_lines
 from tallsbi.study.settings.artifacts import ToyFigures
@@ -73,6 +74,7 @@ def toy_grid(
         layout,
         lambda states: legend_entries(used, states, "seed", {shown.seed.nunique()}),
         label=style.METRICS.get(metric, metric),
+        warnings=[shortfall(shown, "samples", "steps")],
     )
 
 

@@ -1,4 +1,4 @@
-"""What did not work in a run: samples that are not finite, references that did not pass their checks.
+"""What did not work in a run: lost draws, references that did not pass their checks.
 
 Counted in the tidy data behind figures and tables: in every file that has a column for it.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from tallsbi.metrics.validity import is_lost
 from tallsbi.study.report.page import Rows
 
 # The columns that tell problems, references and runs apart; the others hold results.
@@ -17,14 +18,14 @@ REFERENCE = ("problem", "task", "m", "n", "set", "seed")
 RUN = (*REFERENCE, "dim", "noise", "n_train", "method", "steps", "n_max", "encoder")
 
 
-def diverged(tidy: Mapping[str, pd.DataFrame]) -> Rows:
-    """File, problem, method, how many runs diverged, of how many, at which n; `tidy`: frames by their file."""
+def lost(tidy: Mapping[str, pd.DataFrame]) -> Rows:
+    """File, problem, method, how many runs are lost, of how many, at which n; `tidy`: frames by their file."""
     rows = []
     for name, frame in tidy.items():
-        if {"method", "finite_share"} <= set(frame.columns):
+        if {"method", "lost_share"} <= set(frame.columns):
             runs = _distinct(frame, RUN)
             for (problem, method), part in runs.groupby([_problem(runs), "method"], sort=False):
-                rows += _counted(part, part.finite_share < 1, name, problem, method)
+                rows += _counted(part, is_lost(part.lost_share), name, problem, method)
     return tuple(rows)
 
 

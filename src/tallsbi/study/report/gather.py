@@ -87,7 +87,7 @@ def gather(sources: Sources, record: RunRecord) -> Page:
         ),
         references=tables.get(CERTIFICATES),
         switches=switches(sources.root, config["fidelity"]),
-        diverged=failures.diverged(tidy),
+        lost=failures.lost(tidy),
         uncertified=failures.uncertified(tidy),
         usage=records.usage(jobs),
         cost=tables.get(COST),

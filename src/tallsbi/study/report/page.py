@@ -147,7 +147,7 @@ class Page:
     parts: tuple[Part, ...]
     references: Table | None
     switches: Rows
-    diverged: Rows
+    lost: Rows
     uncertified: Rows
     usage: Rows
     cost: Table | None

@@ -7,11 +7,15 @@ from tallsbi.study.settings.base import Settings
 
 @dataclass(frozen=True)
 class MeasureSettings(Settings):
-    """Distances to the references at `n_obs` of the samples of `runs`, each in as many files as the others."""
+    """Distances to the references at `n_obs` of the samples of `runs`, each in as many files as the others.
+
+    `c2st_samples_per_dim`: a C2ST with fewer samples per dimension is invalid.
+    """
 
     seed: int
     projections: int
     c2st_backend: str
+    c2st_samples_per_dim: int
     n_train: int
     n_obs: tuple[int, ...]
     runs: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Settings of posterior draws with a trained network."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tallsbi.algorithms import SharedSettings, base_name, configured
@@ -28,6 +28,20 @@ class Methods(Settings):
         eta = {int(steps): value for steps, value in self.eta.items()}
         shared = SharedSettings(self.clip, eta, self.eta_default, self.switch_over, self.prior_term)
         return configured(name, {**self.options[base_name(name)], **changes}, shared)
+
+    def timed(self, name: str, samples: int, m: int, **changes: Any) -> Any:
+        """The same where times are compared: as many draws for a published covariance as `samples`, the paper's ratio.
+
+        With few samples and many draws for the covariances, the time would be that of the covariances alone. Other
+        estimators have as many draws at most; all need more than the dimension m.
+        """
+        algorithm = self.algorithm(name, **changes)
+        configured_draws = getattr(algorithm, "cov_samples", None)
+        if configured_draws is None:
+            return algorithm
+        published = getattr(algorithm, "covariances", "") == "published"
+        draws = samples if published else min(samples, configured_draws)
+        return replace(algorithm, cov_samples=max(draws, m + 1))
 
 
 @dataclass(frozen=True)

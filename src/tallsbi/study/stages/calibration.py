@@ -9,15 +9,17 @@ import pandas as pd
 import torch
 
 from tallsbi.metrics.lc2st import local_test
+from tallsbi.metrics.validity import is_lost, lost_share
 from tallsbi.study.columns.jrnmm import LC2ST
 from tallsbi.study.settings.measure import CalibrationTestSettings
+from tallsbi.study.stages.health import usable
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from tallsbi.scores.normaliser import Normaliser
 
-_LEAST_FINITE = 0.5  # share of finite calibration draws below which the test says nothing
+_MAX_LOST = 0.5  # share of lost calibration draws above which the test says nothing
 
 
 def lc2st_table(
@@ -31,35 +33,34 @@ def lc2st_table(
     """A row per classifier: statistic, p-value, and mean and 95 % quantile of the null.
 
     `drawn`: one draw for each of the `calibration` pairs; `samples`: draws for the observations. Pairs whose draw is
-    not finite are left out of the test; `calibration` counts them all the same, so that a method which loses its draws
-    is not excused for lack of pairs. With too few of them, or with a posterior at the observation that is not finite,
+    lost are left out of the test; `calibration` counts them all the same, so that a method which loses its draws
+    is not excused for lack of pairs. With too many of them, or with a posterior at the observation that is lost,
     there is no test and the row says so. `normaliser`: puts theta and x on a common scale first; None leaves
     them in raw units, as in the published results.
     """
     n, classifiers, permutations = settings.n, settings.classifiers, settings.permutations
-    theta = drawn["theta"].sel(n=n).isel(sample=0).values
-    usable = np.isfinite(theta).all(-1)
-    share = float(usable.mean())
-    theta_o = samples["theta"].sel(n=n).isel(set=0).values
+    first, at_x_o = drawn.sel(n=n).isel(sample=[0]), samples.sel(n=n).isel(set=0)
+    theta, kept, kept_o = first["theta"].values[:, 0], usable(first)[:, 0], usable(at_x_o)
+    share = lost_share(kept)
     row = {
         "dim": calibration.sizes["parameter"],
         "method": samples.attrs["method"],
         "n": n,
-        "calibration": len(usable),
-        "finite_share": share,
+        "calibration": len(kept),
+        "lost_share": share,
         "permutations": permutations,
     }
-    if share < _LEAST_FINITE or not np.isfinite(theta_o).all():
+    if share > _MAX_LOST or is_lost(lost_share(kept_o)):
         missing = dict.fromkeys(("statistic", "p_value", "null_mean", "null_q95"), np.nan)
         return LC2ST.frame({**row, "classifier": c, **missing} for c in range(classifiers))
     to_theta, to_x = _scales(normaliser)
-    x = to_x(calibration["x"].values[usable, :n]).flatten(1)
+    x = to_x(calibration["x"].values[kept, :n]).flatten(1)
     x_o = to_x(observations["x"].values[0, :n]).flatten()
     test = local_test(
-        to_theta(calibration["theta"].values[usable]),
-        to_theta(theta[usable]),
+        to_theta(calibration["theta"].values[kept]),
+        to_theta(theta[kept]),
         x,
-        to_theta(theta_o),
+        to_theta(at_x_o["theta"].values[kept_o]),
         x_o,
         classifiers=classifiers,
         permutations=permutations,

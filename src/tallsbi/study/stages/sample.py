@@ -15,6 +15,7 @@ from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
 from tallsbi.study.stages.draws import Datasets, Stream, tall_draws
+from tallsbi.study.stages.health import prior_variables
 from tallsbi.study.tasks import simulator
 from tallsbi.study.tasks.base import TrainingProblem
 
@@ -57,6 +58,7 @@ def sample(
         sharing=CALIBRATION_PAIRS_PER_CALL if settings.kind == "calibration" else None,
         progress=progress,
     )
+    run = run.assign(prior_variables(problem.prior, "set"))
     return run.assign_coords(parameter=list(problem.parameter_names)).assign_attrs(
         task=problem.name, method=method, n_train=settings.n_train
     )

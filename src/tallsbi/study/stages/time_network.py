@@ -6,8 +6,11 @@
 the reference's own spread, the root of the mean variance of its coordinates. Observations and references are those of
 this study alone (`stages.many`).
 
-Times are measured by the protocol of `stages.protocol`; the cells of `many` run in order, for the sake of the memory. A
-run that diverges is a result: it has a time, a share of finite samples below 1, and no distance.
+Times and memory are those of a run whose covariances are estimated from as many draws as the posterior gets, the
+paper's ratio. Where the configuration has more draws for them, the distance is that of a second run, with these: a
+covariance of few draws is an error of its own. Times are measured by the protocol of `stages.protocol`; the cells of
+`many` run in order, for the sake of the memory. A run that is lost is a result: it has a time, a share of lost draws,
+and no distance.
 """
 
 from __future__ import annotations
@@ -21,19 +24,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.metrics.sliced import baseline, sliced_wasserstein
+from tallsbi.metrics.validity import is_lost, lost_share, usable_draws
 from tallsbi.random import Name, integer_seed, numpy_generator, torch_generator
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.storage.files import read_dataset
 from tallsbi.study.columns.sbibm import MANY, STEPS
 from tallsbi.study.settings.time import TimeSettings
-from tallsbi.study.stages.health import finite_share
 from tallsbi.study.stages.protocol import peak_growth, timed, turns
 from tallsbi.study.stages.sample import network_engine
 from tallsbi.study.tasks import simulator
+from tallsbi.study.tasks.base import TrainingProblem
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,8 +55,13 @@ def steps_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
 
     def run(n: int, index: int, method: str, steps: int) -> dict[str, Any]:
         algorithm = settings.methods.algorithm(method, steps=steps)
-        generator = study.generator(method, steps, n, index)
-        theta, seconds = timed(partial(study.solve, algorithm, n, index, generator))
+        fair = study.timed(method, steps)
+
+        def solve(chosen: Algorithm) -> Float[np.ndarray, "S m"]:
+            return study.solve(chosen, n, index, study.generator(method, steps, n, index))
+
+        theta, seconds = timed(partial(solve, fair))
+        theta = theta if fair == algorithm else solve(algorithm)
         return {
             **study.row(n, index, method, algorithm, theta, seconds),
             "sw": study.distance(theta, n, index),
@@ -75,15 +84,20 @@ def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
     """
     settings = study.settings
 
-    def algorithm(method: str, most: int) -> Algorithm:
-        return settings.methods.algorithm(method, steps=min(settings.methods.options[method]["steps"], most))
+    def steps(method: str) -> int:
+        return min(settings.methods.options[method]["steps"], settings.max_steps)
 
     def run(n: int, index: int, method: str) -> dict[str, Any]:
-        chosen, spread = algorithm(method, settings.max_steps), study.spread(n, index)
-        solve = partial(study.solve, chosen, n, index, study.generator(method, n, index))
-        (theta, seconds), memory = peak_growth(partial(timed, solve))
+        algorithm = settings.methods.algorithm(method, steps=steps(method))
+        fair, spread = study.timed(method, steps(method)), study.spread(n, index)
+
+        def solve(chosen: Algorithm) -> Float[np.ndarray, "S m"]:
+            return study.solve(chosen, n, index, study.generator(method, n, index))
+
+        (theta, seconds), memory = peak_growth(partial(timed, partial(solve, fair)))
+        theta = theta if fair == algorithm else solve(algorithm)
         return {
-            **study.row(n, index, method, chosen, theta, seconds),
+            **study.row(n, index, method, algorithm, theta, seconds),
             "spread": spread,
             "error": study.distance(theta, n, index) / spread,
             "error_self": study.self_distances[n, index] / spread,
@@ -93,7 +107,8 @@ def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
     # What is allocated once and for all, by the libraries, is no memory of the first method or n.
     for method in settings.methods.options:
         n = sorted(settings.n_obs)[:2][-1]
-        study.solve(algorithm(method, WARM_UP_STEPS), n, study.sets[0], study.generator("warm-up"))
+        few = settings.methods.algorithm(method, steps=min(steps(method), WARM_UP_STEPS))
+        study.solve(few, n, study.sets[0], study.generator("warm-up"))
     cells = list(product(settings.n_obs, study.sets, settings.methods.options))
     return MANY.frame(run(*cell) for cell in progress(cells))
 
@@ -150,8 +165,16 @@ class CostStudy:
         return torch_generator(settings.seed, *self.stream, settings.n_train, *names, device=settings.device)
 
     @cached_property
+    def problem(self) -> TrainingProblem:
+        return simulator(self.settings.problem)
+
+    @cached_property
     def engine(self) -> Any:
-        return network_engine(self.saved, simulator(self.settings.problem), self.settings)
+        return network_engine(self.saved, self.problem, self.settings)
+
+    def timed(self, method: str, steps: int) -> Algorithm:
+        """The algorithm whose time is taken."""
+        return self.settings.methods.timed(method, self.settings.samples, self.problem.dim_theta, steps=steps)
 
     def solve(
         self, algorithm: Algorithm, n: int, index: int, generator: torch.Generator
@@ -167,14 +190,20 @@ class CostStudy:
         return float(np.sqrt(self.truth(n, index).var(0, ddof=1).mean()))
 
     def distance(self, theta: Float[np.ndarray, "S m"], n: int, index: int) -> float:
-        """sW to as many reference draws as there are samples; NaN for a run that diverged.
+        """sW of the draws that are not lost to as many reference draws; NaN for a run that is lost.
 
         The directions are the same for all methods, so that differences are not due to them.
         """
-        draws = self.truth(n, index)
+        kept = self.usable(theta)
+        if is_lost(lost_share(kept)):
+            return np.nan
+        theta, draws = theta[kept], self.truth(n, index)
         size = min(len(theta), len(draws))
         directions = integer_seed(self.settings.seed, *self.stream, n, index, "directions") % 2**32
         return sliced_wasserstein(theta[:size], draws[:size], self.settings.projections, directions)[0]
+
+    def usable(self, theta: Float[np.ndarray, "S m"]) -> Bool[np.ndarray, "S"]:
+        return usable_draws(theta, *(part[0].numpy() for part in self.problem.prior.moments()))
 
     @cached_property
     def self_distances(self) -> dict[tuple[int, int], float]:
@@ -209,6 +238,6 @@ class CostStudy:
             "steps": algorithm.steps,
             "samples": self.settings.samples,
             "seconds": seconds,
-            "finite_share": finite_share(theta),
+            "lost_share": lost_share(self.usable(theta)),
             "reference_passed": bool(self.references[n]["passed"].sel(set=index).item()),
         }

@@ -1,4 +1,7 @@
-"""Sampling times of the algorithms on the toy problems, by the protocol of `stages.protocol`."""
+"""Sampling times of the algorithms on the toy problems, by the protocol of `stages.protocol`.
+
+As in the paper, a covariance is estimated from as many draws as the posterior gets.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def time_methods(settings: ToyTimeSettings, progress: Callable = iter) -> pd.Dat
     def run(n: int, steps: int, method: str) -> Any:
         return tall_draws(
             engine,
-            settings.methods.algorithm(method, steps=steps),
+            settings.methods.timed(method, samples, cell.m, steps=steps),
             Datasets(toy.x, range(cell.seeds), axis="seed"),
             [n],
             samples,

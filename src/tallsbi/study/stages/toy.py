@@ -15,6 +15,7 @@ from tallsbi.samplers.base import Noise, Samples
 from tallsbi.scores.perturbed import Perturbation, PerturbedScore
 from tallsbi.study.settings.toy import ToyCell, ToySampleSettings
 from tallsbi.study.stages.draws import Datasets, Stream, tall_draws
+from tallsbi.study.stages.health import prior_variables
 from tallsbi.study.tasks.toy import Toy, make_toy
 
 if TYPE_CHECKING:
@@ -62,4 +63,6 @@ def sample_toy(settings: ToySampleSettings, progress: Callable = iter) -> xr.Dat
         device=settings.device,
         progress=progress,
     )
-    return run.assign_attrs(problem=cell.problem, m=cell.m, noise=settings.noise, method=settings.name)
+    return run.assign(prior_variables(toy.prior, "seed")).assign_attrs(
+        problem=cell.problem, m=cell.m, noise=settings.noise, method=settings.name
+    )

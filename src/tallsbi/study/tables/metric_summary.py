@@ -62,7 +62,7 @@ def _rows(frame: pd.DataFrame, task: str, listed: bool) -> Iterator[dict[str, An
 
 
 def _scores(tall: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Rows: sets; columns: (method, steps); the distance averaged over n, NaN as soon as one n diverged."""
+    """Rows: sets; columns: (method, steps); the distance averaged over n, NaN as soon as one n is lost or invalid."""
     matrices = [by_method(cell, metric) for _, cell in tall.groupby("n")]
     return sum(matrices[1:], start=matrices[0])[matrices[0].columns] / len(matrices)
 
@@ -76,15 +76,18 @@ def _best(part: pd.DataFrame, over: str) -> str:
     names = [
         f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in leading.itertuples()
     ]
-    return " = ".join(names) or "none: all diverged or blew up"
+    return " = ".join(names) or "none: all lost, blown up or invalid"
 
 
 def _note(tidy: pd.DataFrame, listed: bool) -> str:
-    out = tidy[(tidy.diverged_all > 0) | (tidy.blown_up_all > 0)].method
+    out = tidy[(tidy.lost_all > 0) | (tidy.blown_up_all > 0)].method
+    invalid = tidy[tidy.invalid_all > 0].groupby("metric", sort=False).task.unique()
+    pairs = "; ".join(f"{METRICS[metric]}: {', '.join(names)}" for metric, names in invalid.items())
     n_train = sorted(set(tidy.n_train))
     return (
         f"N_train = {', '.join(map(str, n_train))}; distances averaged over n = {tidy.n.iloc[0].replace(' ', ', ')} "
         f"on each parameter set, then compared. A = B: a tie, the best first. {RULE} Out on some task: "
-        f"{', '.join(dict.fromkeys(out)) or 'none'} (the CSV has the counts per task). 'kept sets': "
-        f"after the published exclusion {'lists' if listed else 'rule'}. Paper: as listed in its metric table."
+        f"{', '.join(dict.fromkeys(out)) or 'none'} (the CSV has the counts per task). With invalid comparisons: "
+        f"{pairs or 'none'}. 'kept sets': after the published exclusion {'lists' if listed else 'rule'}. Paper: as "
+        "listed in its metric table."
     )

@@ -36,9 +36,9 @@ class Table:
 
 
 def spread(mean: float, std: float, digits: int = 2) -> str:
-    """`0.17 ± 0.08`; `diverged` where there is no number."""
+    """`0.17 ± 0.08`; `lost` where there is no number."""
     if pd.isna(mean):
-        return "diverged"
+        return "lost"
     return f"{number(mean, digits)} ± {number(std, digits)}" if pd.notna(std) else number(mean, digits)
 
 

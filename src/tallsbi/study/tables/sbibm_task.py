@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tallsbi.metrics.validity import is_lost
 from tallsbi.study.analysis import exclusion
 from tallsbi.study.analysis.ranking import RULE, by_method, rank_metrics
 from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import METRICS, Table, number, spread
 
-AVERAGE = ["mean", "std", "sets", "diverged", "best", "tied"]
+AVERAGE = ["mean", "std", "sets", "lost", "invalid", "best", "tied"]
 _RANKED = [*AVERAGE, "blown_up", "p_value"]
 _BEST = " *"
 
@@ -55,7 +56,7 @@ def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion) -> Iterator[dict[str, A
         ranks = [tables[metric][_RANKED].add_suffix(f"_{over}") for over, tables in ranked.items()]
         for (method, steps), averages in pd.concat(ranks, axis=1).iterrows():
             runs = cell[(cell.method == method) & (cell.steps == steps)]
-            lost = runs[~np.isfinite(runs[metric])]
+            lost = runs[is_lost(runs.lost_share)]
             yield {
                 "task": rule.task,
                 "n_train": int(cell.n_train.iloc[0]),
@@ -66,8 +67,9 @@ def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion) -> Iterator[dict[str, A
                 "samples": int(runs.samples.max()),
                 **averages,
                 "excluded_sets": " ".join(map(str, rule.excluded)),
-                "diverged_sets": " ".join(map(str, sorted(lost.set))),
-                "diverged_from_t": lost.nonfinite_time.max(),
+                "lost_share": runs.lost_share.mean(),
+                "lost_sets": " ".join(map(str, sorted(lost.set))),
+                "nonfinite_from_t": lost.nonfinite_time.max(),
                 "uncertified_references": int((~runs.reference_passed.astype(bool)).sum()),
             }
 
@@ -89,7 +91,8 @@ def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
     shown = []
     for (n, method, steps), part in tidy.groupby(["n", "method", "steps"], sort=False):
         row: dict[str, Any] = {"n": n, "method": f"{method} ({steps})"}
-        row["diverged"] = f"{part.diverged_all.max()} of {part.sets_all.max()}"
+        row["lost"] = f"{part.lost_all.max()} of {part.sets_all.max()}"
+        row["lost draws"] = f"{part.lost_share.max():.1%}"
         for line in part.itertuples():
             label = METRICS[line.metric]
             row[label] = _cell(line, "all", digits[line.metric])
@@ -101,9 +104,11 @@ def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
 
 
 def _cell(line: Any, over: str, digits: int) -> str:
-    """Mean ± std with the mark of the best; how many sets it is over where some diverged."""
-    mean, std, sets, lost, best, tied = (getattr(line, f"{name}_{over}") for name in AVERAGE)
-    part = f" ({sets - lost} of {sets})" if 0 < lost < sets else ""
+    """Mean ± std with the mark of the best; how many sets it is over where some are lost or invalid."""
+    mean, std, sets, lost, invalid, best, tied = (getattr(line, f"{name}_{over}") for name in AVERAGE)
+    if invalid and lost + invalid == sets:
+        return "invalid"
+    part = f" ({sets - lost - invalid} of {sets})" if 0 < lost + invalid < sets else ""
     return spread(mean, std, digits) + part + _BEST * (best or tied)
 
 
@@ -142,9 +147,9 @@ def _note(tidy: pd.DataFrame, settings: SbibmTables, rule: exclusion.Exclusion) 
     doubt = ", ".join(f"{count} at n = {n}" for n, count in doubtful[doubtful > 0].items())
     return (
         f"{label}, N_train = {tidy.n_train.iloc[0]}, {tidy.samples.max()} samples; T in brackets. Mean ± std over "
-        f"{len(rule.sets)} parameter sets. {kept}Where sets diverged (samples not finite) the mean is over the "
-        "others, with their number. * marks the best, which has the smallest mean (of logarithms for sW), and all "
-        f"that tie with it. {RULE} In the paper's columns * marks the "
+        f"{len(rule.sets)} parameter sets. {kept}Where runs are lost or comparisons invalid the mean is over "
+        "the other sets, with their number; 'lost draws': their share over all sets. * marks the best, which has the "
+        f"smallest mean (of logarithms for sW), and all that tie with it. {RULE} In the paper's columns * marks the "
         "paper's bold face. MMD² is the unbiased squared MMD, which the paper prints as MMD."
         + (f" References without a passing certificate: {doubt}." if doubt else "")
     )

@@ -40,7 +40,8 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     note = (
         f"Seconds relative to {BASE} at the same T, below 1 is faster; mean ± std over the cells "
         f"n = {_listed(timing.n)}, T = {_listed(timing.steps)} of the median over {settings.repeats} rounds; "
-        f"{settings.timing_samples} samples, on {timed_on(timing)}, covariance runs of GAUSS included. "
+        f"{settings.timing_samples} samples, on {timed_on(timing)}; GAUSS with its covariances, of as many draws as "
+        "there are samples (the paper's ratio). "
         "Paper: its two tables, measured on a GPU over n = 2..90 and T = 50..1000; the first number is from the "
         "main text, the second from the appendix (DET_GEF: appendix only). The Jacobians of JAC are m times the "
         "work of a score: on a GPU much of it is done side by side, on one thread of a CPU none."

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from tallsbi.study.analysis.hardware import timed_on
+from tallsbi.study.analysis.validity import LOST
 from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, mean_std, printed, spread
 
@@ -30,7 +31,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
             known = (method, steps) in paper.index
             printed_row = paper.loc[(method, steps)] if known else paper.reindex([(method, steps)]).iloc[0]
             row = {"method": method, "steps": int(steps), "seeds": len(part)}
-            row |= {"diverged": int(part.sw.isna().sum()), "seconds": seconds.median()}
+            row |= {"lost": int(part.sw.isna().sum()), "seconds": seconds.median()}
             row |= {"seconds_std": seconds.std(), "seconds_paper": printed_row.seconds}
             for metric in LABELS:
                 mean, std = mean_std(part[metric])
@@ -63,9 +64,10 @@ def _note(settings: ToyTables, tidy: pd.DataFrame, headline: str, hardware: str)
     return (
         f"Problem {settings.problem}, m = {cell.dim}, n = {cell.n_obs}, noise {cell.noise}, "
         f"{settings.samples} samples. Distances: mean ± std over {int(tidy.seeds.max())} seeds, raw (the "
-        "reference's self-distance not subtracted); 'diverged': at least one seed has non-finite samples. "
-        f"Time: median ± std over {settings.repeats} rounds, {settings.timing_samples} samples, on {hardware}, "
-        "covariance runs of GAUSS included; the paper's times are those of a GPU with 1000 samples. "
+        f"reference's self-distance not subtracted); 'lost': at least one seed is ({LOST}). "
+        f"Time: median ± std over {settings.repeats} rounds, {settings.timing_samples} samples, on {hardware}; GAUSS "
+        "with its covariances, of as many draws as there are samples (the paper's ratio); the paper's times are those "
+        "of a GPU with 1000 samples. "
         f"The paper's distance is printed as sW and was computed as the max-sliced one; it stands beside our "
         f"{LABELS[headline]}. Its ± is 1.96 standard errors."
     )

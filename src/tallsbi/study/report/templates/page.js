@@ -27,7 +27,7 @@
     const found = /^[-+−]?\d[\d,]*\.?\d*(e[-+]?\d+)?/i.exec(text);
     return found ? Number(found[0].replace("−", "-").replaceAll(",", "")) : null;
   };
-  const EMPTY = ["", "–", "diverged", "nan"];
+  const EMPTY = ["", "–", "lost", "invalid", "nan"];
   const order = (a, b) => {
     const [x, y] = [numberOf(a), numberOf(b)];
     if (x !== null && y !== null) return x - y;
