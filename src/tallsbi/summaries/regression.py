@@ -23,7 +23,8 @@ _RATE, _WARM_UP = 1e-3, 0.03
 _BATCH = 256
 _LARGEST_GRADIENT = 10.0
 _LOG_REACH = 4.0  # the diagonal of R stays within exp(4) of where it starts, so that no row can dominate
-_CYCLES = (1 / 7, 2 / 7, 4 / 7)  # shares of the steps; the learning rate falls to zero in each
+_CYCLES = (1 / 7, 2 / 7, 4 / 7, 8 / 7)  # lengths relative to `epochs`; the learning rate falls to zero in each
+_IMPROVEMENT = 1e-3  # of the held-out loss per target, below which a cycle was the last
 _RIDGE = 1e-6
 _FREE_TARGETS = 12  # up to so many, every entry of R depends on u; beyond, its diagonal alone
 
@@ -97,10 +98,10 @@ def train(
     epochs: int,
     seed: int,
 ) -> ConditionalGaussian:
-    """Adam in three cycles, each twice as long as the one before; the weights with the lowest held-out loss are kept.
+    """Adam in cycles, each twice as long as the one before, until one does not improve the held-out loss.
 
-    What few rows can teach is learnt in the first cycle, and later ones overfit; where noise is small, the last
-    cycle is the one that counts.
+    The weights with the lowest held-out loss are kept. What few rows can teach is learnt in the first cycle, and later
+    ones overfit; where noise is small, the last cycle is the one that counts.
     """
     network = ConditionalGaussian.start(u, y, seed)
     weights = flatten(network)
@@ -121,9 +122,11 @@ def train(
             network.loss(u[rows], y[rows]).mean().backward()
             clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
             optimiser.step(parameters_to_vector([p.grad for p in network.parameters() if p.grad is not None]))
-        loss = _mean_loss(network, held_u, held_y)
+        loss, before = _mean_loss(network, held_u, held_y), lowest
         if loss < lowest:
             best, lowest = copy.deepcopy(network.state_dict()), loss
+        if not loss < before - _IMPROVEMENT * y.shape[1]:
+            break
     network.load_state_dict(best)
     return network.requires_grad_(False)
 
