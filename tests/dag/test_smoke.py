@@ -21,7 +21,7 @@ from study import REPOSITORY, Study, clone
 pytestmark = pytest.mark.dag
 
 SMOKE = yaml.safe_load((REPOSITORY / "workflow/scales/smoke.yaml").read_text())["toy"]
-METHODS = ["GAUSS", "JAC", "LANGEVIN", "DET_GEF"]
+METHODS = ["GAUSS", "GAUSS_WHITENED", "JAC", "LANGEVIN", "DET_GEF"]
 TOY_FIGURES = {
     "draw_toy_sw_vs_n",
     "draw_toy_gaussian_by_dim",
@@ -71,11 +71,12 @@ def test_distances_cover_the_grid_once(finished):
 
 
 def test_methods_are_exact_on_the_unperturbed_gaussian(finished):
-    """At eps = 0 JAC is exact; GAUSS differs by its estimated covariances, which matter when m is larger."""
+    """At eps = 0 JAC is exact; GAUSS differs by the noise of its covariances, which matters when m is larger."""
     frame = pd.read_csv(finished.root / "results/smoke/toy/distances.csv")
     frame = frame[(frame.noise == 0) & (frame.problem == "gaussian-standard")]
     mean = frame.groupby(["method", "m", "n"]).sw_norm.mean()
     assert (mean["JAC"] < 0.05).all()
+    assert (mean["GAUSS_WHITENED"] < 0.05).all()
     assert (mean["GAUSS"][2] < 0.05).all()
     assert (mean["GAUSS"][10] < 0.2).all()
 
