@@ -255,7 +255,7 @@ def test_an_interrupted_fit_does_not_simulate_again(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("tallsbi.api.fitting.train", broken)
+        patch.setattr("tallsbi.api.fitting.finish", broken)
         with pytest.raises(KeyboardInterrupt):
             quick_fit(slow, checkpoint_dir=tmp_path)
     first, rows[:] = sum(rows), []

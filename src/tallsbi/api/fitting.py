@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallsbi.api import inputs
+from tallsbi.api.budget import Budget, free, seconds_of
 from tallsbi.api.drawing import bar
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.horizon import SHARE, checked_share, measure_after_fit
@@ -19,14 +22,16 @@ from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.embeddings import described
-from tallsbi.training.embedded import train_embedded
-from tallsbi.training.loop import train
+from tallsbi.training.embedded import embedded_run
+from tallsbi.training.loop import Run, finish, new_run
 from tallsbi.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
 _CONDITIONS = 1000  # conditions of training that are kept, to simulate with
+_TRAINING = 0.6  # share of a budget, after the simulations: summaries and horizon follow
+_CHECKPOINT_SECONDS = 60.0
 
 
 def fit(
@@ -45,6 +50,7 @@ def fit(
     layer_norm: bool = False,
     log_x: bool = False,
     summaries: bool = True,
+    budget: Any = None,
     seed: int = 0,
     embedding: Any = None,
     batched: bool | None = None,
@@ -79,13 +85,14 @@ def fit(
     the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
     positive and standardised in log space. `summaries`: also learn summaries of single observations, with which many
     are taken together (method CLT, see `tallsbi.summaries`; not with `condition` or dropped failures).
-    `checkpoint_dir`: where an interrupted simulation or training is taken up again. `horizon`: with a simulator, the
-    share of `simulations` that is simulated in addition, afterwards, to measure up to how many observations the
-    posterior can be trusted (`TallPosterior.horizon`); 0: none. `progress`: a bar always or never; by default after a
-    few seconds. The same seed gives the same network, also where the simulator draws from global streams or from a
-    generator of its own.
+    `budget`, such as "5 min": hidden, learning_rate and epochs, where they are not given, are chosen for this time,
+    which counts from the call on, and are printed. `checkpoint_dir`: where an interrupted simulation or training is
+    taken up again. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
+    to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`); 0: none.
+    `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
+    network, also where the simulator draws from global streams or from a generator of its own.
     """
-    prior, share = as_prior(prior), checked_share(horizon)
+    start, prior, share = time.monotonic(), as_prior(prior), checked_share(horizon)
     # All that can be wrong is found before the simulator runs, which may take hours.
     settings = TrainingSettings(
         learning_rate=learning_rate,
@@ -100,6 +107,11 @@ def fit(
     )
     if embedding is not None:
         described(embedding)
+    allowed = None
+    if budget is not None:
+        given = {"hidden": hidden, "learning_rate": learning_rate, "epochs": epochs}
+        defaults = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
+        allowed = Budget(seconds_of(budget), start, free(given, defaults))
     folder = None if checkpoint_dir is None else Path(checkpoint_dir)
     how = Calling(
         batched=batched,
@@ -121,18 +133,23 @@ def fit(
     )
     settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
     latent, layout = prior.to_latent(pairs.theta), pairs.layout
-    training: dict[str, Any] = {
-        "seed": integer_seed(seed, "api", "training"),
-        "weights": pairs.weights,
-        "checkpoint_dir": folder,
-        "progress": bar("training", progress),
-    }
-    if embedding is None:
-        logarithms = log_x and not layout.log_x
-        trained = train(latent, pairs.rows, settings, NETWORK, log_x=logarithms, **training)
-    else:
+    stream = integer_seed(seed, "api", "training")
+
+    def new(settings: TrainingSettings) -> Run:
+        if embedding is None:
+            logarithms = log_x and not layout.log_x
+            options: Any = {"seed": stream, "weights": pairs.weights, "log_x": logarithms}
+            return new_run(latent, pairs.rows, settings, NETWORK, **options)
         sizes = layout.shape, layout.flags, layout.condition
-        trained = train_embedded(latent, pairs.rows, embedding, *sizes, settings, NETWORK, **training)
+        options = {"seed": stream, "weights": pairs.weights}
+        return embedded_run(latent, pairs.rows, embedding, *sizes, settings, NETWORK, **options)
+
+    show = bar("training", progress)
+    if allowed is not None:
+        choice = allowed.choose(new, settings, _TRAINING)
+        choice.say(progress)
+        settings, show = choice.settings, choice.until_the_end(show)
+    trained = finish(new(settings), folder, _CHECKPOINT_SECONDS, show)
     if how.folder is not None:
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api"), prior)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import copy
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from tallsbi.progress import Progress
 from tallsbi.random import torch_generator
 from tallsbi.schedule import Schedule
 from tallsbi.scores import embeddings
@@ -26,11 +24,11 @@ from tallsbi.scores.normaliser import Normaliser
 from tallsbi.training import checkpoint
 from tallsbi.training.data import TrainingData, split
 from tallsbi.training.gradient import AutogradGradient
-from tallsbi.training.loop import Run, Trained, finish
+from tallsbi.training.loop import Run, Trained
 from tallsbi.training.settings import TrainingSettings
 
 
-def train_embedded(
+def embedded_run(
     latent: Float[Tensor, "R m"],
     rows: Float[Tensor, "R k"],
     embedding: Any,
@@ -42,10 +40,8 @@ def train_embedded(
     *,
     seed: int,
     weights: Float[Tensor, "R"] | None = None,
-    checkpoint_dir: Path | None = None,
-    progress: Progress = iter,
-) -> Trained:
-    """Trains on latent parameters and rows [numbers of `shape`, flags, conditions]."""
+) -> EmbeddedRun:
+    """A training that has not begun, on latent parameters and rows [numbers of `shape`, flags, conditions]."""
     description, module = embeddings.described(copy.deepcopy(embedding))  # the one given stays as it is
     plain = settings.architecture(latent.shape[1], rows.shape[1])
     sizes = EmbeddedArchitecture(
@@ -56,8 +52,7 @@ def train_embedded(
     stream = torch_generator(seed, "training", "split")
     normaliser = _normaliser(latent, rows, sizes)
     data = split(latent, rows, normaliser, settings.validation_share, stream, weights)
-    run = EmbeddedRun(data, sizes, module, settings, schedule, seed)
-    return finish(run, checkpoint_dir, 60.0, progress)
+    return EmbeddedRun(data, sizes, module, settings, schedule, seed)
 
 
 def _normaliser(latent: Tensor, rows: Tensor, sizes: EmbeddedArchitecture) -> Normaliser:

@@ -105,10 +105,24 @@ def train(
 
     With `checkpoint_dir` the state is saved there every `checkpoint_seconds`, and a training continues from it.
     """
+    run = new_run(latent, x, settings, schedule, seed=seed, log_x=log_x, weights=weights)
+    return finish(run, checkpoint_dir, checkpoint_seconds, progress)
+
+
+def new_run(
+    latent: Float[Tensor, "R m"],
+    x: Float[Tensor, "R d"],
+    settings: TrainingSettings,
+    schedule: Schedule,
+    *,
+    seed: int,
+    log_x: bool = False,
+    weights: Float[Tensor, "R"] | None = None,
+) -> Run:
+    """A training that has not begun."""
     stream = torch_generator(seed, "training", "split")
     data = prepare(latent, x, settings.validation_share, stream, log_x=log_x, weights=weights)
-    run = Run(data, settings, schedule, seed)
-    return finish(run, checkpoint_dir, checkpoint_seconds, progress)
+    return Run(data, settings, schedule, seed)
 
 
 def finish(
