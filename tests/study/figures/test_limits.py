@@ -32,7 +32,7 @@ def test_a_run_of_the_papers_sizes_has_no_warning():
 def test_few_draws_and_few_steps_are_said_in_the_picture(name):
     frame = small(("GAUSS", "LANGEVIN")).assign(samples=60, steps=30)
     assert warning(draw(name, frame)) == (
-        "this run cannot show it: 60 draws per posterior (500 are needed), 30 time steps (400 are needed)"
+        "too small a run for this figure: 60 draws per posterior (500 are needed), 30 time steps (400 are needed)"
     )
 
 

@@ -179,6 +179,13 @@ def test_steps_are_limited_by_the_part_and_given_by_the_cell_of_a_toy():
     assert STUDY.toy.n_obs_of("GAUSS", 50) == [32]
 
 
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+def test_langevin_and_tamed_evaluate_the_score_equally_often(scale):
+    methods = resolved(scale=scale)["methods"]
+    counts = {methods[name]["steps"] * methods[name]["inner_steps"] for name in ("LANGEVIN", "TAMED")}
+    assert len(counts) == 1
+
+
 def test_partial_networks_are_those_of_real_groups():
     assert STUDY.sbibm.group_networks == ["n_max~3-mean", "n_max~3-deep_set"]
     assert STUDY.sbibm.measure(2000, "partial").runs[0] == "n_max~3-mean/GAUSS"

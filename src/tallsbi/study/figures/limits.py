@@ -28,7 +28,7 @@ def shortfall(frame: pd.DataFrame, *columns: str) -> str:
         for least, name in [NEEDED[column]]
         if count < least
     ]
-    return f"this run cannot show it: {', '.join(lacking)}" if lacking else ""
+    return f"too small a run for this figure: {', '.join(lacking)}" if lacking else ""
 
 
 def unequal(frame: pd.DataFrame) -> str:

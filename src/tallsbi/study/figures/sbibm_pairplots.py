@@ -21,6 +21,7 @@ from matplotlib.patches import Patch
 
 from tallsbi.study.figures import density, style
 from tallsbi.study.figures.density import MIN_DRAWS, SHARES
+from tallsbi.study.figures.limits import shortfall, warn
 from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
@@ -53,8 +54,11 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     sizes = [len(block.names) for block in blocks]
     counts = sorted({n for block in blocks for n in block.counts})
     width, height = _PANEL * sum(sizes) + _GAP * len(sizes), _PANEL * max(sizes) + 1.2
+    few = shortfall(pd.DataFrame({"samples": [pairs["sample"].nunique()]}), "samples")
     with style.context():
-        figure = Figure(figsize=(width, height))
+        figure = Figure()
+        height += warn(figure, few)
+        figure.set_size_inches(width, height)
         left = _GAP
         for block, size in zip(blocks, sizes, strict=True):
             # Placed by hand: panels are equally large in blocks of different size, on a common lower edge.
