@@ -98,6 +98,12 @@ gallery: $(READY) ## [use] rewrite docs/gallery from a finished run (SCALE, by d
 dag: $(READY) ## redraw the picture of the workflow in docs/architecture.md
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake --cores 1 --rulegraph mermaid-js | $(BIN)/python -m tallsbi.study.report.rulegraph
 
+.PHONY: docs
+docs: $(READY) ## build the documentation site, build/docs/index.html; a warning is an error
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@$(BIN)/python docs/notebook.py build/docs/notebooks
+	@echo "Site: build/docs/index.html; the guides as notebooks: build/docs/notebooks"
+
 .PHONY: test
 test: $(READY) ## run the tests and report which lines of the package they run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile --cov --cov-report=term
