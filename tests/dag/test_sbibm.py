@@ -27,6 +27,7 @@ reference: {chains: 4, warmup: 100, draws: 300, min_ess: 100, max_rhat: 1.05}
 partial: {n_max: [1, 2]}
 steps: {grid: [2, 4], samples: 20}
 many: {tasks: [sir], n_obs: [1, 4], samples: 20, max_steps: 4}
+horizon: {tasks: [sir], datasets: 6, n_obs: [1, 3], samples: 10}
 """
 METHODS = """
 GAUSS: {steps: 20, cov_samples: 50}

@@ -29,6 +29,11 @@ STACKED = {
     "sbibm/many": [
         f"{SBIBM}/{task}/many.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["many"]["tasks"])
     ],
+    "sbibm/calibration": [
+        f"{SBIBM}/{task}/calibration/{algorithm}.csv"
+        for task in STUDY.sbibm.known(CONFIG["sbibm"]["horizon"]["tasks"])
+        for algorithm in STUDY.sbibm.methods_of("beyond")
+    ],
     "jrnmm/lc2st": [
         f"{JRNMM}/{problem}/n_train~{n_train}/lc2st/{method}/n~{n}.csv"
         for problem in STUDY.jrnmm.problems

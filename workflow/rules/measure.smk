@@ -162,6 +162,30 @@ rule time_toy:
         "../scripts/time_toy.py"
 
 
+# Offsets and coverage against the number of observations (beyond the paper).
+rule measure_calibration:
+    input:
+        network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",
+    output:
+        f"{SBIBM}/{{problem}}/calibration/{{algorithm}}.csv",
+    log:
+        f"{LOGS}/sbibm/{{problem}}/calibration/{{algorithm}}.log",
+    benchmark:
+        f"{RECORDS}/sbibm/{{problem}}/calibration/{{algorithm}}.tsv"
+    resources:
+        **cost(
+            "measure_calibration/{algorithm}",
+            lambda w: work.measure_calibration(STUDY.sbibm.calibration(w.problem, w.algorithm)),
+            gpu=True,
+        ),
+    params:
+        code=lambda w: code("measure_calibration", module_of(w.algorithm), task_module(w.problem)),
+        config=lambda w: STUDY.sbibm.calibration(w.problem, w.algorithm).as_params(),
+        versions=versions("numpy", "torch"),
+    script:
+        "../scripts/measure_calibration.py"
+
+
 # Accuracy against time steps and time (beyond the paper).
 rule time_steps:
     input:

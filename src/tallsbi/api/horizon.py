@@ -16,7 +16,6 @@ simulator is asked for. Where a width is near its bar, up to twice as many fresh
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from tallsbi.api.layout import Layout
 from tallsbi.api.pool import Pool
 from tallsbi.api.simulation import Calling
 from tallsbi.metrics.calibration import Calibration, Departure, calibration, detectable, width_error
+from tallsbi.metrics.horizon import reach, worst
 from tallsbi.priors.base import Prior
 from tallsbi.random import numpy_generator
 from tallsbi.shapes import Observations, States
@@ -78,18 +78,7 @@ class Horizon:
 
         0: not even one observation gives a posterior that can be trusted.
         """
-        if not self.departures:
-            return self.largest
-        if len(self.measured) == 1:
-            return 0
-        last = self.measured[-2]
-        before, steps = last.sizes(), math.log(self.largest / last.n)
-        crossings = []
-        for each in self.departures:
-            # Below its bar at the last n, or above it by chance.
-            size = min(max(before[each.coordinate, each.measure], 0.0), 1.0)
-            crossings.append(last.n * math.exp(steps * (1 - size) / (each.size - size)))
-        return max(last.n, math.floor(min(crossings)))
+        return reach(self.measured)
 
     @property
     def answer(self) -> str:
@@ -101,12 +90,8 @@ class Horizon:
 
     @property
     def worst(self) -> str:
-        """The largest departure; what is wrong with the width comes first, since it tells how to correct it."""
-        widths = [each for each in self.departures if each.measure == "rms_z"]
-        first = (widths or self.departures)[0]
-        more = len({each.coordinate for each in self.departures}) - 1
-        others = f" and {more} other{'s' if more > 1 else ''}" if more else ""
-        return f"{first} (parameter {first.coordinate}{others})"
+        """The largest departure in words."""
+        return worst(self.measured[-1])
 
     def __str__(self) -> str:
         last = self.measured[-1]

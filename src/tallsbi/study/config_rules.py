@@ -36,7 +36,7 @@ _LIMITS = [
     ("jrnmm.n_obs", "jrnmm.observations"),
     ("sbibm.steps.sets", "sbibm.sets"),
 ]
-_TASK_LISTS = ["tasks", "extra_tasks", "bounds_tasks", "steps.tasks", "many.tasks"]
+_TASK_LISTS = ["tasks", "extra_tasks", "bounds_tasks", "steps.tasks", "many.tasks", "horizon.tasks"]
 _METHOD_LISTS = ["many.methods", "partial.methods"]
 
 

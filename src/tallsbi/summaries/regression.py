@@ -23,7 +23,12 @@ _RATE, _WARM_UP = 1e-3, 0.03
 _BATCH = 256
 _LARGEST_GRADIENT = 10.0
 _LOG_REACH = 4.0  # the diagonal of R stays within exp(4) of where it starts, so that no row can dominate
-_CYCLES = (1 / 7, 2 / 7, 4 / 7, 8 / 7)  # lengths relative to `epochs`; the learning rate falls to zero in each
+_CYCLES = (
+    1 / 7,
+    2 / 7,
+    4 / 7,
+    8 / 7,
+)  # lengths relative to `epochs`; the learning rate falls to zero in each
 _IMPROVEMENT = 1e-3  # of the held-out loss per target, below which a cycle was the last
 _RIDGE = 1e-6
 _FREE_TARGETS = 12  # up to so many, every entry of R depends on u; beyond, its diagonal alone

@@ -34,4 +34,23 @@ STEPS = table(
     "sbibm/steps", _RUN + "sw sw_self seconds score_evaluations:int lost_share reference_passed:bool"
 )
 MANY = table("sbibm/many", _RUN + "spread error error_self seconds memory lost_share reference_passed:bool")
-TABLES = (DISTANCES, OTHER_BOUNDS, GUIDANCE, PARTIAL, LOSSES, PAIRS, TRUTH, CERTIFICATES, STEPS, MANY)
+MEASURES = ("rms_z", "mean_z", "coverage_50", "coverage_90")
+CALIBRATION = table(
+    "sbibm/calibration",
+    "task:text n_train:int n:int method:text steps:int samples:int parameter:text datasets:int lost:int departs:bool "
+    + " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
+    + " horizon:int failed_n:int failure:text",
+)
+TABLES = (
+    DISTANCES,
+    OTHER_BOUNDS,
+    GUIDANCE,
+    PARTIAL,
+    LOSSES,
+    PAIRS,
+    TRUTH,
+    CERTIFICATES,
+    STEPS,
+    MANY,
+    CALIBRATION,
+)

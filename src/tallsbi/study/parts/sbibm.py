@@ -6,6 +6,7 @@ from typing import Any
 from tallsbi.study.parts.part import TrainedPart, both
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
+from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.reference import ReferenceSettings
@@ -222,6 +223,20 @@ class SbibmPart(TrainedPart):
             problem=self.problem(problem),
             n_train=self.most_simulations,
             methods=self.with_shared(methods, self.fidelity["uniform_switch"]),
+            bounds_factor=self.fidelity["uniform_bounds_factor"],
+        )
+
+    def calibration(self, problem: str, algorithm: str) -> HorizonSettings:
+        """Calibration against n, one algorithm with as many steps as its samples have."""
+        most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
+        options = dict(self.methods_of("beyond")[algorithm])
+        options["steps"] = min(options["steps"], self.section[most])
+        return HorizonSettings.take(
+            self.section["horizon"],
+            self.config,
+            problem=self.problem(problem),
+            n_train=self.most_simulations,
+            methods=self.with_shared({algorithm: options}, self.fidelity["uniform_switch"]),
             bounds_factor=self.fidelity["uniform_bounds_factor"],
         )
 

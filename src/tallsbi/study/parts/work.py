@@ -8,6 +8,7 @@ from tallsbi.algorithms import base_name
 from tallsbi.study.parts.jrnmm import JrnmmPart
 from tallsbi.study.parts.sbibm import SbibmPart
 from tallsbi.study.parts.toy import ToyPart
+from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.sample import Methods, SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
@@ -96,6 +97,11 @@ def time_many(settings: TimeSettings) -> float:
         for options in settings.methods.options.values()
         for n in settings.n_obs
     )
+
+
+def measure_calibration(settings: HorizonSettings) -> float:
+    (options,) = settings.methods.options.values()
+    return sum(network_rows(options, settings.samples, n, settings.datasets) for n in settings.n_obs)
 
 
 def _toy_rows(m: int, options: Mapping[str, Any], samples: int, n_obs: tuple[int, ...]) -> float:
