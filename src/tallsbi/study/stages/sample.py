@@ -11,6 +11,7 @@ from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import torch_generator
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.scores.network_file import SavedNetwork
+from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
@@ -65,7 +66,7 @@ def sample(
 
 
 def network_engine(
-    saved: SavedNetwork, problem: TrainingProblem, settings: SampleSettings | TimeSettings
+    saved: SavedNetwork, problem: TrainingProblem, settings: SampleSettings | TimeSettings | HorizonSettings
 ) -> NetworkEngine:
     return NetworkEngine(
         saved,
