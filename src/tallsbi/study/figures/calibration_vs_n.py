@@ -30,7 +30,7 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     """Rows: tasks; columns: root mean square z, coverage of 50 and of 90 % intervals; lines: methods."""
     frame = data["calibration"]
     tasks = settings.present(frame.task, "calibration")
-    frame = frame[frame.task.isin(tasks)]
+    frame = frame[frame.task.isin(tasks)].assign(lost_share=lambda rows: rows.lost / rows.datasets)
     lines = method_lines(frame)
     layout = Layout(len(tasks), len(COLUMNS), widths=(2.3, 2.3), heights=(1.5, 1.9))
     rows = []
