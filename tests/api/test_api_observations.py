@@ -163,7 +163,7 @@ def test_a_condition_that_is_known(tmp_path):
     posterior.save(tmp_path / "saved")
     again = TallPosterior.load(tmp_path / "saved")
     assert torch.equal(again.sample((x, [[2.0]]), 200), right)
-    assert again.diagnose(dosed, 2, datasets=8, n_samples=5, settings={"cov_samples": 5}).ranks.shape == (
+    assert again.diagnose(dosed, 2, datasets=8, n_samples=10, settings={"cov_samples": 5}).ranks.shape == (
         8,
         2,
     )
