@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tallsbi.api.diagnosis import Diagnosis
     from tallsbi.api.horizon import Horizon
     from tallsbi.api.posterior import TallPosterior
+    from tallsbi.api.refined import RefinedPosterior
     from tallsbi.priors.gaussian import Gaussian
     from tallsbi.priors.lognormal import LogNormal
     from tallsbi.priors.marginals import Marginals
@@ -32,6 +33,7 @@ __all__ = [
     "Horizon",
     "LogNormal",
     "Marginals",
+    "RefinedPosterior",
     "TallPosterior",
     "Truncated",
     "Uniform",
@@ -47,6 +49,7 @@ _MODULES = {
     "Horizon": "tallsbi.api.horizon",
     "LogNormal": "tallsbi.priors.lognormal",
     "Marginals": "tallsbi.priors.marginals",
+    "RefinedPosterior": "tallsbi.api.refined",
     "TallPosterior": "tallsbi.api.posterior",
     "Truncated": "tallsbi.priors.truncation",
     "Uniform": "tallsbi.priors.uniform",

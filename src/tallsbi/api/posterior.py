@@ -20,6 +20,8 @@ from tallsbi.api.layout import Layout
 from tallsbi.api.module_score import ModuleEngine
 from tallsbi.api.predict import predict
 from tallsbi.api.priors import as_prior
+from tallsbi.api.refine import refine
+from tallsbi.api.refined import RefinedPosterior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
@@ -218,6 +220,18 @@ class TallPosterior:
                 inputs.count(permutations, "permutations"),
             )
         return diagnosed(method, theta, x, drawn, local, seed, self.prior, self.names_of())
+
+    def refine(
+        self, x_obs: Any, simulator: Any, simulations: int = 20_000, **options: Any
+    ) -> RefinedPosterior:
+        """The posterior of one dataset [n, d], made right for many observations by simulations near it.
+
+        Simulates `simulations` observations in all, around the posterior that `method` draws, learns the law of
+        summaries of the whole dataset there, and checks the result on fresh datasets. Where the check speaks against
+        it, there is a `NotRefined` warning, and the result is widened or is the posterior as it was; `report` says
+        which. The result is for this dataset only. `method`, `settings`, `clip`, `seed`: as those of `sample`.
+        """
+        return refine(self, x_obs, simulator, simulations, **options)
 
     def plot(
         self, draws: Any, truth: Any = None, reference: Any = None, *, names: Sequence[str] | None = None
