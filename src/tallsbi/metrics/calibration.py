@@ -155,7 +155,7 @@ class Calibration:
                 yield Departure(i, name, share, (share - level) / (limit - level)), chance
 
     def to_json(self) -> dict[str, Any]:
-        plain = {key: value for key, value in vars(self).items() if isinstance(value, int)}
+        plain: dict[str, Any] = {key: value for key, value in vars(self).items() if isinstance(value, int)}
         for key, value in vars(self).items():
             if isinstance(value, Estimate):
                 plain[key] = [part.tolist() for part in vars(value).values()]
@@ -227,7 +227,8 @@ def summary(
         int(lost.sum()),
         rms,
         _estimate(clipped.mean(0), weights @ clipped),
-        *(_shares(each) for each in inside),
+        _shares(inside[0]),
+        _shares(inside[1]),
         error,
         (math.sqrt(max(float(rows.mean()), 1e-12)), scatter),
     )
