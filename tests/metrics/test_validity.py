@@ -8,6 +8,7 @@ import torch
 
 from tallsbi import metrics
 from tallsbi.metrics.c2st import c2st
+from tallsbi.metrics.calibration import calibration
 from tallsbi.metrics.dirac import mmd_to_point, scaled_second_moment
 from tallsbi.metrics.lc2st import local_test
 from tallsbi.metrics.mmd import mmd2
@@ -19,8 +20,8 @@ SIZE, M = 60, 10
 SCALES = [50.0, 1e9, 1e61, np.inf, np.nan]
 EXPLODED = pytest.mark.parametrize("scale", SCALES)
 # Of the modules of the package, what compares draws with something.
-COMPARED = {"c2st", "dirac", "lc2st", "mmd", "sliced", "tarp"}
-NO_METRICS = {"c2st_batched", "c2st_kernel", "validity"}
+COMPARED = {"c2st", "calibration", "dirac", "lc2st", "mmd", "sliced", "tarp"}
+NO_METRICS = {"c2st_batched", "c2st_kernel", "horizon", "validity"}
 
 
 def normal(seed, size=SIZE, m=M):
@@ -61,6 +62,8 @@ def test_coverage_sees_draws_that_are_far_away(scale):
         torch.from_numpy(normal(2)).reshape(SIZE, 1, M).repeat(1, 20, 1),
     )
     assert uniformity(credibilities(theta, scale * drawn, torch.Generator().manual_seed(1))) < 1e-6
+    draws = np.random.default_rng(3).standard_normal((SIZE, 20, M))
+    assert calibration(1, normal(1), scale * draws, np.random.default_rng(4)).departures
 
 
 @pytest.mark.parametrize("scale", [np.inf, np.nan])
