@@ -118,7 +118,7 @@ class RefinedPosterior:
         """Writes all it takes to draw again: the local likelihood, or the posterior that was kept."""
         folder = Path(folder)
         tensors = {"rows": self.rows}
-        header = {
+        header: dict[str, Any] = {
             "format": _FORMAT,
             "version": tallsbi.__version__,
             "prior": self.prior.to_json(),
@@ -149,7 +149,7 @@ class RefinedPosterior:
         tensors, header = read_tensors(folder / FILE)
         if not isinstance(header, dict) or header.get("format") != _FORMAT:
             raise DataError(f"{folder / FILE} is not in the format {_FORMAT!r}; save the posterior again.")
-        values = {k: float("nan") if v is None else v for k, v in header["report"].items()}
+        values: dict[str, Any] = {k: float("nan") if v is None else v for k, v in header["report"].items()}
         report = RefineReport(**values | {"widths": tuple(values["widths"])})
         rows, prior = tensors.pop("rows"), from_json(header["prior"])
         if "numbers" not in header:
