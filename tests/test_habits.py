@@ -22,10 +22,10 @@ def test_hooks_use_programs_of_the_environment():
     assert [name for name in programs if name.replace(".venv/bin", "$(BIN)") not in makefile] == []
 
 
-def test_the_github_workflow_runs_the_one_entry():
+def test_the_github_workflow_runs_the_one_entry_and_makes_the_page():
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     steps = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
-    assert steps == [".ci/run"]
+    assert steps == [".ci/run", "make results"]
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
