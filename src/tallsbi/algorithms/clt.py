@@ -18,8 +18,8 @@ from tallsbi.shapes import States
 
 @dataclass(frozen=True, kw_only=True)
 class CLT(Algorithm):
-    """`particles`: at least so many move together; `moves`: after each rise of the likelihood's power; `steps`: at
-    the end."""
+    """`particles`: as many as draws, but at least so many, move together (fewer where few draws are asked for in few
+    dimensions); `moves`: after each rise of the likelihood's power; `steps`: at the end."""
 
     steps: int = 20
     particles: int = 512
@@ -43,7 +43,8 @@ class CLT(Algorithm):
             raise ValueError(
                 "method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD."
             )
-        B, count = problem.datasets, max(samples, self.particles)
+        B, m = problem.datasets, problem.prior.dim
+        count = max(samples, min(self.particles, 64 + 32 * m))  # enough for a covariance
         particles = Particles(
             _start(prior, B, count, noise), problem.likelihood.log_prob, prior.log_prob, noise
         )
