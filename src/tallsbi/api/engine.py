@@ -7,6 +7,7 @@ this is where one goes in and comes out. All B datasets are solved in one call.
 from __future__ import annotations
 
 import copy
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -138,11 +139,16 @@ class NetworkEngine(Engine):
         return replace(self, bounds_factor=1.0)
 
     def with_summaries(
-        self, latent: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int
+        self,
+        latent: Float[Tensor, "N m"],
+        x: Float[Tensor, "N d"],
+        seed: int,
+        epochs: int,
+        seconds: float = math.inf,
     ) -> NetworkEngine:
         """The same with summaries learnt of these simulations, for the method CLT."""
         theta = self.saved.normaliser.theta(latent)
-        learnt = SummaryLikelihood.fit(theta, self._features(x), seed, min(epochs, SUMMARY_EPOCHS))
+        learnt = SummaryLikelihood.fit(theta, self._features(x), seed, min(epochs, SUMMARY_EPOCHS), seconds)
         return replace(self, summaries=learnt)
 
     @torch.no_grad()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import shutil
 import time
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
 _CONDITIONS = 1000  # conditions of training that are kept, to simulate with
-_TRAINING = 0.6  # share of a budget, after the simulations: summaries and horizon follow
+_TRAINING = 0.6  # share of a budget, after the simulations: summaries follow
 _CHECKPOINT_SECONDS = 60.0
 
 
@@ -59,7 +60,7 @@ def fit(
     chunk_size: int | None = None,
     workers: int = 1,
     checkpoint_dir: str | Path | None = None,
-    horizon: float = SHARE,
+    horizon: float | None = None,
     progress: bool | None = None,
 ) -> TallPosterior:
     """Trains the score network on single observations.
@@ -88,11 +89,12 @@ def fit(
     `budget`, such as "5 min": hidden, learning_rate and epochs, where they are not given, are chosen for this time,
     which counts from the call on, and are printed. `checkpoint_dir`: where an interrupted simulation or training is
     taken up again. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
-    to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`); 0: none.
-    `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
+    to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`): 0.1, or none where
+    there is a `budget`. `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
     network, also where the simulator draws from global streams or from a generator of its own.
     """
-    start, prior, share = time.monotonic(), as_prior(prior), checked_share(horizon)
+    start, prior = time.monotonic(), as_prior(prior)
+    share = checked_share((SHARE if budget is None else 0) if horizon is None else horizon)
     # All that can be wrong is found before the simulator runs, which may take hours.
     settings = TrainingSettings(
         learning_rate=learning_rate,
@@ -155,7 +157,9 @@ def fit(
     engine = NetworkEngine(trained.saved("api"), prior)
     # Dropped failures leave another law of x, and conditions are not drawn anew with every dataset.
     if summaries and pairs.weights is None and not layout.condition:
-        engine = engine.with_summaries(latent, pairs.rows, integer_seed(seed, "api", "summaries"), epochs)
+        seconds = math.inf if allowed is None else max(0.0, allowed.left)
+        stream = integer_seed(seed, "api", "summaries")
+        engine = engine.with_summaries(latent, pairs.rows, stream, epochs, seconds)
     known = TrainingRange.of(engine.scaled(pairs.rows.double()))
     posterior = cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
     measure_after_fit(posterior, source, int(share * len(pairs.theta)), seed, how)

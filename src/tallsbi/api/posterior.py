@@ -26,7 +26,7 @@ from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.base import Prior
 from tallsbi.schedule import NETWORK
-from tallsbi.training.loop import History, table
+from tallsbi.training.history import History, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,6 +15,7 @@ far they disagree gives the variance v C of the mean of both, and the posterior 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,11 +50,16 @@ class SummaryLikelihood:
 
     @classmethod
     def fit(
-        cls, theta: Float[Tensor, "N m"], x: Float[Tensor, "N d"], seed: int, epochs: int = EPOCHS
+        cls,
+        theta: Float[Tensor, "N m"],
+        x: Float[Tensor, "N d"],
+        seed: int,
+        epochs: int = EPOCHS,
+        seconds: float = math.inf,
     ) -> SummaryLikelihood | None:
         """From parameters in the space of the diffusion, and observations as the network sees them.
 
-        None where single posteriors have two modes, of which a mean says nothing.
+        None where single posteriors have two modes, of which a mean says nothing. `seconds`: time for all of it.
         """
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
         v, u = theta_map(theta), x_map(x)
@@ -62,13 +68,14 @@ class SummaryLikelihood:
         count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT * len(v))), len(v) // 3)
         held, rows = order[:count], order[count:]
         seeds = [integer_seed(seed, "summaries", name) for name in ("phi", "half0", "half1")]
-        regression = train(u[rows], v[rows], u[held], v[held], epochs, seeds[0])
+        regression = train(u[rows], v[rows], u[held], v[held], epochs, seeds[0], seconds / 3)
         if _two_modes(regression, u[held], v[held]):
             return None
         phi = Whitening.of(_means(regression, u[rows]))
         y = phi(_means(regression, u))
+        # As many steps as with all rows.
         first, second = (
-            train(v[half], y[half], v[held], y[held], 2 * epochs, half_seed)  # as many steps as with all rows
+            train(v[half], y[half], v[held], y[held], 2 * epochs, half_seed, seconds / 3)
             for half, half_seed in zip(rows.tensor_split(2), seeds[1:], strict=True)
         )
         variance = _disagreement((first, second), v[held])

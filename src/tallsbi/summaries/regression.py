@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import time
 from itertools import pairwise
 
 import torch
@@ -102,12 +103,14 @@ def train(
     held_y: Float[Tensor, "V k"],
     epochs: int,
     seed: int,
+    seconds: float = math.inf,
 ) -> ConditionalGaussian:
     """Adam in cycles, each twice as long as the one before, until one does not improve the held-out loss.
 
     The weights with the lowest held-out loss are kept. What few rows can teach is learnt in the first cycle, and later
-    ones overfit; where noise is small, the last cycle is the one that counts.
+    ones overfit; where noise is small, the last cycle is the one that counts. After `seconds` no step is taken.
     """
+    end = time.monotonic() + seconds
     network = ConditionalGaussian.start(u, y, seed)
     weights = flatten(network)
     generator = torch.Generator().manual_seed(seed)
@@ -118,6 +121,8 @@ def train(
         optimiser, steps = Adam(weights, _RATE), max(1, round(share * total))
         order = torch.empty(0, dtype=torch.int64)
         for step in range(steps):
+            if time.monotonic() > end:
+                break
             if len(order) < batch:
                 order = torch.randperm(len(u), generator=generator)
             rows, order = order[:batch], order[batch:]
@@ -130,7 +135,7 @@ def train(
         loss, before = _mean_loss(network, held_u, held_y), lowest
         if loss < lowest:
             best, lowest = copy.deepcopy(network.state_dict()), loss
-        if not loss < before - _IMPROVEMENT * y.shape[1]:
+        if not loss < before - _IMPROVEMENT * y.shape[1] or time.monotonic() > end:
             break
     network.load_state_dict(best)
     return network.requires_grad_(False)

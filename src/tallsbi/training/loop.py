@@ -33,6 +33,7 @@ from tallsbi.training.adam import Adam
 from tallsbi.training.data import TrainingData, drawn, prepare
 from tallsbi.training.ema import Average
 from tallsbi.training.gradient import Gradient, PerceptronGradient, flatten
+from tallsbi.training.history import History, table
 from tallsbi.training.loss import Rows, epoch_rows, row_losses, validation_rows
 from tallsbi.training.settings import TrainingSettings
 
@@ -40,22 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _log = logging.getLogger(__name__)
-
-
-History = dict[str, list[float]]
-
-
-def table(history: History) -> pd.DataFrame:
-    """Losses by epoch. pandas is loaded here: who only trains and draws does without it."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "`losses` is a table of pandas, which is not installed: pip install pandas; `history` has the numbers."
-        ) from error
-
-    rows = max(map(len, history.values()))
-    return pd.DataFrame({"epoch": range(1, rows + 1), **history})
 
 
 class TrainingDiverged(ArithmeticError):
