@@ -60,7 +60,8 @@ def test_gauss_samples_the_tall_posterior_with_it(trained):
         prior.normalised(mean, std),
         normaliser.x(torch.from_numpy(x).float())[None],
     )
-    samples = Gauss(steps=100, cov_steps=50, cov_samples=500).sample(problem, 1000, Noise([generator(3)]))
+    gauss = Gauss(steps=100, covariances="published", cov_steps=50, cov_samples=500)
+    samples = gauss.sample(problem, 1000, Noise([generator(3)]))
     draws = normaliser.latent(samples.theta[0]).double().numpy()
     exact_mean, exact_cov = CASE.posterior(x)
     spread = np.sqrt(np.diag(exact_cov))
