@@ -38,7 +38,10 @@ SHORTENED: dict[str, dict[str, str] | None] = {
     "make bench-peers": {"ARGS": "--samples 20 --budget 120 --observations 2"},
     "make env": {},
     "make test": None,
+    "make docs": None,
     "make slurm-test": None,
+    "pip install tallsbi": None,  # tests/test_wheel.py
+    "pip install 'tallsbi[diagnose,arviz,plot]'": None,
     "$EDITOR workflow/profiles/slurm/config.yaml": None,
     "source .venv/bin/activate": None,
     "snakemake --profile workflow/profiles/slurm --config scale=paper": None,
@@ -110,7 +113,8 @@ def test_cluster_commands(study):
 
 
 @pytest.mark.parametrize(
-    ("target", "called"), [("test", "pytest -n auto"), ("slurm-test", "pytest -m slurm tests/slurm")]
+    ("target", "called"),
+    [("test", "pytest -n auto"), ("docs", "sphinx-build"), ("slurm-test", "pytest -m slurm tests/slurm")],
 )
 def test_test_commands_call_the_tests(study, target, called):
     """They cannot run inside themselves; .ci/run runs both."""

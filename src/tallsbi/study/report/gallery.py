@@ -7,7 +7,6 @@ It writes docs/gallery/README.md, figures/*.png and tables/*.md, and removes wha
 
 from __future__ import annotations
 
-import base64
 import io
 import sys
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from PIL import Image
 from tallsbi.runner.options import chosen_run, options
 from tallsbi.storage.files import DataError, atomic_path, write_text
 from tallsbi.study.report.gather import read_page
-from tallsbi.study.report.page import Figure, Page
+from tallsbi.study.report.page import Page
 from tallsbi.study.report.render import render
 
 FOLDER = "docs/gallery"
@@ -37,9 +36,7 @@ def write_gallery(page: Page, target: Path) -> list[Path]:
         written[target / "tables" / f"{table.id}.md"] = render("gallery_table.md.j2", table=table)
     if page.ledger is not None:
         written[target / "claims.md"] = render("gallery_claims.md.j2", ledger=page.ledger)
-    pictures = {
-        target / "figures" / f"{name}.png": small_png(_bytes(figure)) for name, figure in figures.items()
-    }
+    pictures = {target / "figures" / f"{name}.png": small_png(figure.png) for name, figure in figures.items()}
     for path, text in written.items():
         write_text(text, path)
     for path, content in pictures.items():
@@ -55,10 +52,6 @@ def _remove_others(target: Path, kept: set[Path]) -> None:
         for path in target.glob(pattern):
             if path not in kept:
                 path.unlink()
-
-
-def _bytes(figure: Figure) -> bytes:
-    return base64.b64decode(figure.source.partition(",")[2])
 
 
 def small_png(content: bytes, limit: int = LIMIT) -> bytes:

@@ -148,13 +148,13 @@ def _item(sources: Sources, made: Made, *data: Link) -> dict[str, Any]:
 
 def _figure(sources: Sources, made: Made) -> Figure:
     path = sources.run / "figures" / f"{made.id}.png"
-    content = path.read_bytes()
-    if content[:8] != _PNG:
+    png = path.read_bytes()
+    if png[:8] != _PNG:
         raise DataError(f"{path} is no PNG picture: delete it and rerun")
-    width, height = struct.unpack(">II", content[16:24])
+    width, height = struct.unpack(">II", png[16:24])
     pdf = sources.link(path.with_suffix(".pdf"), "PDF")
     drawing = path.with_suffix(".svg")
-    kind = "png"
+    kind, content = "png", png
     # A picture of lines stays sharp at any size; one of many thousand points would fill the page.
     if drawing.is_file() and drawing.stat().st_size <= LARGEST_DRAWING:
         kind, content = "svg+xml", drawing.read_bytes()
@@ -162,6 +162,7 @@ def _figure(sources: Sources, made: Made) -> Figure:
     return Figure(
         **item,
         source=f"data:image/{kind};base64," + base64.b64encode(content).decode("ascii"),
+        png=png,
         width=width,
         height=height,
         alt=f"{made.title}. {item['caption'].text}".strip(),

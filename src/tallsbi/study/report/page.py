@@ -47,9 +47,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Figure(Item):
-    """A picture; `source` is its data URI."""
+    """A picture; `source` is its data URI, `png` the same in pixels."""
 
     source: str
+    png: bytes
     width: int
     height: int
     alt: str
