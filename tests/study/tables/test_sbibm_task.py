@@ -87,6 +87,11 @@ def test_a_cell_without_a_finite_distance_says_so(metrics):
     assert make(lost).shown.set_index("method").loc["LANGEVIN-clip (400)", "sW"] == "lost"
 
 
+def test_metric_that_is_invalid_everywhere_is_said_so(metrics):
+    shown = make(metrics.assign(c2st_valid=False)).shown.set_index("method")
+    assert (shown["C2ST"] == "invalid").all()
+
+
 def test_printed_numbers_stand_beside_ours(metrics):
     table = make(metrics)
     line = row(table, metric="sw", method="GAUSS")

@@ -114,8 +114,8 @@ def _cell(line: Any, over: str, digits: int) -> str:
 
 def _digits(means: pd.Series) -> int:
     """Decimals that leave the smallest mean two significant digits."""
-    smallest = np.nanmin(np.abs(means), initial=1.0)
-    return int(np.clip(1 - math.floor(math.log10(max(smallest, 1e-9))), 2, 4))
+    smallest = means.abs().dropna().min() if means.notna().any() else 1.0  # no comparison may be valid
+    return int(np.clip(1 - math.floor(math.log10(max(min(smallest, 1.0), 1e-9))), 2, 4))
 
 
 def as_printed(mean: float, std: float) -> str:
