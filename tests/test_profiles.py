@@ -56,4 +56,6 @@ def test_jobs_that_use_the_device_ask_for_a_gpu(tmp_path):
     jobs = re.findall(r"^rule (\w+):\n(?:    .*\n)*?    resources: (.*)$", planned.stdout, flags=re.MULTILINE)
     asking = {rule for rule, resources in jobs if "gpu=1" in resources}
     assert {"train", "sample", "time_toy"} <= asking
-    assert asking == {rule for rule, _ in jobs if rule.startswith(("train", "sample", "time"))}
+    assert asking == {
+        rule for rule, _ in jobs if rule.startswith(("train", "sample", "time", "measure_calibration"))
+    }

@@ -112,7 +112,7 @@ def test_seeds_and_datasets():
 
 
 def test_datasets_in_turns_are_the_datasets_at_once(monkeypatch):
-    from tallsbi.api import posterior as module
+    from tallsbi.api import drawing as module
 
     posterior, x = exact_posterior(), datasets(5, 4)
     at_once = posterior.sample(x, 20)

@@ -32,7 +32,7 @@ SETTINGS = (
     "--config",
     "toy={seeds: 1, samples: 20, dims: [2], noise: [0], n_obs: [2], figure_dim: 2, "
     "table: {dim: 2, n_obs: 2, noise: 0}, timing: {dims: [2], n_obs: [2], steps: [50], repeats: 1}}",
-    "methods={JAC: {parts: [sbibm]}, DET_GEF: {parts: [sbibm]}}",
+    "methods={JAC: {parts: [sbibm]}, DET_GEF: {parts: [sbibm]}, GAUSS_WHITENED: {parts: [sbibm]}}",
     "run=smoke",
 )
 PROFILE = "workflow/profiles/slurm/config.yaml"

@@ -32,7 +32,10 @@ def is_foreign(folder: str | Path) -> bool:
     path = Path(folder) / POSTERIOR
     if not path.is_file():
         return False
-    header = read_tensors(path)[1]
+    try:
+        header = read_tensors(path)[1]
+    except DataError:
+        return False  # whoever reads it next says what is wrong
     return isinstance(header, dict) and header.get("format") == _FORMAT
 
 

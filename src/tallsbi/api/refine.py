@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
-from scipy import stats
 from torch import Tensor
 
 from tallsbi.api import inputs
@@ -214,8 +213,8 @@ def _judged(
 ) -> RefinedPosterior:
     """Refined where the check has nothing against it, widened where that helps, kept otherwise."""
     after_z, after_std, before_z, before_std = table.unbind(1)
-    sure = float(z.square().sum()) > stats.chi2.isf(_SIGNIFICANCE, z.numel())
-    biased = len(z) * float(z.mean(0).square().sum()) > stats.chi2.isf(_SIGNIFICANCE, z.shape[1])
+    sure = _chance(float(z.square().sum()), z.numel()) < _SIGNIFICANCE
+    biased = _chance(len(z) * float(z.mean(0).square().sum()), z.shape[1]) < _SIGNIFICANCE
     widening = max(1.0, float(z.square().mean().sqrt())) if sure or biased else 1.0
     before = log_density(before_z, before_std)
     gains = log_density(after_z / widening, after_std * widening) - before
@@ -262,3 +261,9 @@ def narrowed(scale: Float[Tensor, "m m"], covariance: Float[Tensor, "m m"]) -> F
     values, axes = torch.linalg.eigh((inner + inner.mT) / 2)
     half = scale @ axes * values.clamp(1e-12, 1.0).sqrt()
     return torch.linalg.cholesky(half @ half.mT)
+
+
+def _chance(squares: float, degrees: int) -> float:
+    """That a chi-squared variable is larger."""
+    halves = torch.tensor([degrees / 2, squares / 2], dtype=torch.float64)
+    return float(torch.special.gammaincc(halves[0], halves[1]))

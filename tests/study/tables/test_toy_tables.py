@@ -152,4 +152,4 @@ def test_speedup_is_the_mean_ratio_of_medians_over_the_cells():
     assert shown.loc[3, "GAUSS"] == "2.00"
     assert shown.loc[3, "GAUSS (paper)"] == "–"
     assert "LANGEVIN" not in shown.columns
-    assert "on card 10 and card 3, covariance runs" in table.note
+    assert "on card 10 and card 3; GAUSS with its covariances" in table.note
