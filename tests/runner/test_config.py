@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import yaml
 from config_files import FILES, ROOT, load, message, resolved, top
 
 from tallsbi.runner import config as cfg
-from tallsbi.runner.config_schema import look_up
+from tallsbi.runner.config_schema import inline, look_up
 from tallsbi.study.config_rules import Rules, problems
 
 
@@ -228,3 +229,32 @@ def test_load_or_exit_prints_the_message_only(capsys):
 def test_import_is_light():
     code = "import sys, tallsbi.runner.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT / "src", text=True) == "set()\n"
+
+
+def parts(tmp_path, **files: str):
+    """The schema in a few files, a.yaml the first."""
+    for name, text in files.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return inline(lambda path: yaml.safe_load(path.read_text()), tmp_path / "a.yaml")
+
+
+def test_references_of_the_schema_are_put_in_place(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/c.yaml").write_text("{items: {$ref: ../b.yaml#/$defs/n}}")
+    a = "{one: {$ref: 'b.yaml#/$defs/n', minimum: 2}, two: {$ref: sub/c.yaml}, three: [{$ref: '#/one'}]}"
+    schema = parts(tmp_path, a=a, b="{$defs: {n: {type: integer, minimum: 1}}}")
+    one = {"type": "integer", "minimum": 2}
+    assert schema == {"one": one, "two": {"items": {"type": "integer", "minimum": 1}}, "three": [one]}
+
+
+def test_a_reference_that_leads_nowhere_is_named(tmp_path):
+    with pytest.raises(KeyError, match=r"b\.yaml has no /\$defs/m"):
+        parts(tmp_path, a="{one: {$ref: b.yaml#/$defs/m}}", b="{$defs: {n: {type: integer}}}")
+
+
+def test_every_file_of_the_schema_is_short_and_referred_to():
+    files = [ROOT / cfg.SCHEMA, *(ROOT / "workflow/schemas/config").iterdir()]
+    text = {file: file.read_text() for file in files}
+    assert [file.name for file in files if len(text[file].splitlines()) > 300] == []
+    named = {name for body in text.values() for name in re.findall(r"\$ref: (?:config/)?(\w+\.yaml)", body)}
+    assert named == {file.name for file in files[1:]}

@@ -9,6 +9,7 @@ REPORT_FILES = sorted(
         "workflow/report/*",
         "workflow/protocols/*.yaml",
         "workflow/schemas/config.schema.yaml",
+        "workflow/schemas/config/*.yaml",
     )
     for path in ROOT.glob(pattern)
 )

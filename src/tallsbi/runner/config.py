@@ -7,6 +7,7 @@ passes its own rules between keys (`ConfigRules`).
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import sys
@@ -24,6 +25,7 @@ from tallsbi.runner.config_schema import (
     close,
     did_you_mean,
     dotted,
+    inline,
     leaves,
     look_up,
     schema_at,
@@ -74,7 +76,13 @@ def read_yaml(root: Path, name: str) -> tuple[dict, list[str]]:
 
 
 def load_schema(root: Path | str) -> dict:
-    return yaml.load((Path(root) / SCHEMA).read_text(encoding="utf-8"), Loader=Loader)
+    """The schema as one mapping; its sections are files of their own, which config.schema.yaml refers to."""
+
+    @functools.cache
+    def read(path: Path) -> dict:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)
+
+    return inline(read, Path(root) / SCHEMA)
 
 
 def plain(value: Any) -> Any:

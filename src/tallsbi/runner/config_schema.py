@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -18,6 +19,29 @@ from jsonschema.validators import extend
 MISSING = object()
 
 KeyPath = tuple[str | int, ...]
+
+
+def inline(read: Callable[[Path], dict], file: Path, pointer: str = "") -> dict:
+    """The schema in a file, or the part that the JSON pointer names, with what it refers to (`$ref`) put in place.
+
+    As in JSON Schema a reference names a file relative to its own, `common.yaml#/$defs/n_obs`; keys beside it win.
+    """
+
+    def placed(node: Any) -> Any:
+        if isinstance(node, list):
+            return [placed(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        own = {key: placed(item) for key, item in node.items() if key != "$ref"}
+        if "$ref" not in node:
+            return own
+        name, _, inner = node["$ref"].partition("#")
+        return inline(read, file.parent / name if name else file, inner) | own
+
+    part = look_up(read(file), tuple(pointer.strip("/").split("/")) if pointer else ())
+    if part is MISSING:
+        raise KeyError(f"{file} has no {pointer}, to which another part of the schema refers")
+    return placed(part)
 
 
 def child(node: dict | None, key: str | int) -> dict | None:
