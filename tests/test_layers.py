@@ -37,6 +37,7 @@ STUDY = [
     {"tables"},
     {"figures"},
     {"make_artifact"},
+    {"artifact_cells"},
     {"artifacts", "config_rules"},
     {"report"},
     {"project"},

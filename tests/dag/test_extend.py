@@ -62,7 +62,7 @@ def test_the_guide_has_an_algorithm_a_task_a_figure_and_a_setting():
 
 def test_new_algorithm_is_one_file_and_one_line(tmp_path):
     study = study_with("src/tallsbi/algorithms/euler.py", tmp_path)
-    study.edit("config.yaml", "  DET_GEF:  {}\n", f"  DET_GEF:  {{}}\n  {METHOD_LINE}\n")
+    study.edit("config.yaml", "  JAC:      {}\n", f"  JAC:      {{}}\n  {METHOD_LINE}\n")
     plan = study.planned("toy", "sbibm", "jrnmm")
     for rule in ("sample_toy", "sample"):
         assert any("EULER" in output for output in plan[rule]), rule
@@ -112,12 +112,12 @@ from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.stages import measure
 
-params = Study(resolved(metrics={"c2st_seed": 7})).sbibm.measure(400, "samples").as_params()
+params = Study(resolved(metrics={"c2st_seed": 7})).sbibm.measure("slcp", 400, "samples").as_params()
 seeds = []
 measure.c2st = lambda pairs, *, seed, backend: seeds.append(seed) or []
 measure.distance_table([SimpleNamespace(attrs={})], {}, MeasureSettings.from_params(params))
 print(json.dumps({
-    "default": Study(resolved()).sbibm.measure(400, "samples").as_params()["c2st_seed"],
+    "default": Study(resolved()).sbibm.measure("slcp", 400, "samples").as_params()["c2st_seed"],
     "params": params["c2st_seed"],
     "stage": seeds,
     "tests": measuring(1).c2st_seed,

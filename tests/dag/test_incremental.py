@@ -94,7 +94,7 @@ CHANGES = [
         "`compose/jac.py`",
         code(f"{SOURCE}/compose/jac.py"),
         only="/JAC",
-        rules=SAMPLING,
+        rules=(*SAMPLING, "sample_clipped"),
         never=(*BEFORE_SAMPLING, "sample_plain", "sample_partial"),
     ),
     Change(
@@ -182,7 +182,15 @@ CHANGES = [
         "one more size in `sbibm.n_train`, with the simulations there are",
         edit(SCALE, "sbibm", "n_train", to=lambda values: [200, *values]),
         only="n_train~200/",
-        rules=("train", "train_guidance", "train_partial", "sample", "sample_plain", "measure"),
+        rules=(
+            "train",
+            "train_guidance",
+            "train_partial",
+            "sample",
+            "sample_plain",
+            "sample_clipped",
+            "measure",
+        ),
         never=("simulate", "observe", "reference", "sample_toy"),
     ),
     Change(

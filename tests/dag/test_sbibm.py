@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 import xarray as xr
+import yaml
 
 from study import Study, clone, setting
 
@@ -53,16 +54,57 @@ def test_second_run_has_nothing_to_do(finished):
     assert finished.planned("sbibm", *CONFIG) == {}
 
 
-def test_distances_cover_every_task_method_n_and_set(finished):
+def test_distances_cover_every_cell_that_is_needed_with_each_n_and_set(finished):
     frame = pd.read_csv(finished.root / "results/smoke/sbibm/distances.csv")
     assert not frame.duplicated(["task", "n_train", "n", "set", "method"]).any()
-    assert len(frame) == len(TASKS) * 2 * 2 * 10
+    runs = frame.groupby("task").method.unique().map(set)
+    assert runs["two_moons"] == {"GAUSS", "GAUSS-clip", "JAC-clip", "LANGEVIN", "LANGEVIN-clip"}
+    assert runs["sir"] == runs["two_moons"] | {"JAC", "DET_GEF", "DET_GEF-clip", "TAMED", "TAMED-clip"}
+    assert len(frame) == 2 * 2 * (5 + 10)
     finite = frame[frame.lost_share == 0]
     assert len(finite) > len(frame) / 2
     assert (finite.sw > 0).all()
     assert finite.c2st.between(0, 1).all()
     assert frame[frame.lost_share > 0.01][["sw", "mmd", "c2st"]].isna().all(axis=None)
     assert set(frame[frame.method.str.endswith("-clip")].lost_share) <= {0.0, 1.0}
+
+
+def drawn(jobs) -> set[str]:
+    """The folders of samples that jobs fill."""
+    rules = ("sample", "sample_plain", "sample_clipped")
+    outputs = [output for rule in rules for output in jobs.get(rule, [])]
+    return {output.rpartition("/")[0].removeprefix("results/smoke/sbibm/") for output in outputs}
+
+
+def test_a_cell_that_is_asked_for_is_one_more_job_and_one_that_is_not_needed_is_none(finished):
+    asked = setting("sbibm", SIZES + "cells: [two_moons/TAMED-clip]")
+    jobs = finished.planned("sbibm", "--config", asked, *CONFIG[2:])
+    assert drawn(jobs) == {"two_moons/n_train~400/samples/TAMED-clip"}
+    assert "results/smoke/sbibm/two_moons/n_train~400/samples/distances.csv" in jobs["measure"]
+    assert len(jobs["measure"]) == 1
+    assert "train" not in jobs
+    refused = finished.snakemake(
+        "--dry-run", "results/smoke/sbibm/two_moons/n_train~400/samples/TAMED/batch~1-of-1.nc", *CONFIG
+    )
+    assert refused.returncode != 0
+
+
+def test_without_an_artifact_there_are_no_jobs_that_only_it_needs(finished):
+    everything = drawn(finished.planned("sbibm", "--forceall", *CONFIG))
+    path = finished.root / "workflow/artifacts.yaml"
+    before = path.read_text()
+    content = yaml.safe_load(before)
+    for name in [
+        name for name in content["artifacts"] if name.startswith(("sbibm_extra", "metric_", "claims"))
+    ]:
+        del content["artifacts"][name]
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    try:
+        left = drawn(finished.planned("sbibm", "--forceall", *CONFIG))
+    finally:
+        path.write_text(before)
+    assert left < everything
+    assert everything - left == {folder for folder in everything if folder.startswith("two_moons/")}
 
 
 def test_every_reference_has_a_certificate(finished):

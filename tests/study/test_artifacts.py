@@ -1,5 +1,6 @@
 """The declaration of tables and figures: what exists, from which data, and what a wrong entry says."""
 
+import shutil
 from importlib import import_module
 from inspect import signature
 
@@ -12,6 +13,7 @@ from paths import ROOT
 from tallsbi.runner.fingerprint import closure
 from tallsbi.study import artifacts
 from tallsbi.study.artifacts import ArtifactError
+from tallsbi.study.claims.files import FOLDER
 from tallsbi.study.columns.catalogue import module_of
 from tallsbi.study.columns.tidy import ColumnsError
 from tallsbi.study.make_artifact import make, read
@@ -37,14 +39,15 @@ def declared(**changes):
 
 @pytest.fixture
 def copy(tmp_path):
-    """A repository with the declaration only, and a function to change one entry."""
+    """A repository with the declaration and the claims only, and a function to change one entry."""
+    shutil.copytree(ROOT / FOLDER, tmp_path / FOLDER)
 
     def change(name, **keys):
         content = yaml.safe_load((ROOT / artifacts.DECLARATION).read_text(encoding="utf-8"))
         entry = {**content["artifacts"].get(name, {}), **keys}
         content["artifacts"][name] = {key: value for key, value in entry.items() if value is not None}
         path = tmp_path / artifacts.DECLARATION
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
         return tmp_path
 
@@ -157,7 +160,7 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("colour", "red", r"cfg_sw: colour = 'red': there is no such key; use one of arguments, data"),
+        ("colour", "red", r"cfg_sw: colour = 'red': there is no such key; use one of arguments, cells, data"),
         ("title", None, r"cfg_sw: title = None: every table and figure needs it"),
         ("part", "bench", r"cfg_sw: part = 'bench': choose one of toy, sbibm, jrnmm, beyond"),
         ("settings", "mine", r"cfg_sw: settings = 'mine': choose one of toy_figures"),

@@ -1,9 +1,5 @@
 """Tables and figures: one rule each, as workflow/artifacts.yaml declares them, from tidy CSV only."""
 
-from tallsbi.study import artifacts
-
-DECLARED = artifacts.read(ROOT, STUDY)
-
 
 def outputs_of(chosen):
     """All files of some tables and figures."""

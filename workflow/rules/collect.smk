@@ -3,11 +3,13 @@
 from tallsbi.study.settings.collect import CollectSettings
 
 
-def distances_of(variant, tasks, n_train=STUDY.sbibm.n_train):
-    return [f"{SBIBM}/{task}/n_train~{n}/{variant}/distances.csv" for task in tasks for n in n_train]
+def distances_of(variant, cells):
+    """The distances of a variant; `cells`: tasks and N_train."""
+    return [f"{SBIBM}/{task}/n_train~{n_train}/{variant}/distances.csv" for task, n_train in cells]
 
 
 MAIN_TASKS, TASKS = STUDY.sbibm.main_tasks, STUDY.sbibm.problems
+MAIN_CELLS = [(task, n_train) for task in MAIN_TASKS for n_train in STUDY.sbibm.n_train]
 # Tables of the same columns, one below the other.
 STACKED = {
     "toy/distances": [
@@ -18,11 +20,9 @@ STACKED = {
     ],
     "toy/steps": [f"{TOY}/{toy}/steps/distances.csv" for toy in (STUDY.toy.gaussian, "mixture")],
     "toy/timing": [f"{TOY}/timing/{toy}/m~{m}.csv" for toy, m in STUDY.toy.timed_cells],
-    "sbibm/distances": distances_of("samples", TASKS),
-    "sbibm/guidance": distances_of("guidance", MAIN_TASKS),
-    "sbibm/other_bounds": distances_of(
-        "other_bounds", STUDY.sbibm.other_bounds_tasks, [STUDY.sbibm.most_simulations]
-    ),
+    "sbibm/distances": distances_of("samples", STUDY.sbibm.measured("samples")),
+    "sbibm/guidance": distances_of("guidance", MAIN_CELLS),
+    "sbibm/other_bounds": distances_of("other_bounds", STUDY.sbibm.measured("other_bounds")),
     "sbibm/steps": [
         f"{SBIBM}/{task}/steps.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["steps"]["tasks"])
     ],
@@ -119,8 +119,8 @@ use rule collect as collect_certificates with:
 
 use rule collect as collect_partial with:
     input:
-        plain=distances_of("samples", MAIN_TASKS if 1 in CONFIG["sbibm"]["partial"]["n_max"] else []),
-        groups=distances_of("partial", MAIN_TASKS if STUDY.sbibm.group_networks else []),
+        plain=distances_of("samples", MAIN_CELLS if 1 in CONFIG["sbibm"]["partial"]["n_max"] else []),
+        groups=distances_of("partial", MAIN_CELLS if STUDY.sbibm.group_networks else []),
     output:
         f"{SBIBM}/partial.csv",
     log:

@@ -10,13 +10,16 @@ from tallsbi.runner.costs import TABLE as COST_TABLE
 from tallsbi.runner.costs import read_model
 from tallsbi.runner.fingerprint import fingerprint
 from tallsbi.runner.recall import recall, renew
+from tallsbi.study import artifacts
 from tallsbi.study.config_rules import problems as config_problems
 from tallsbi.study.parts.study import Study
 from tallsbi.study.parts import work
 from tallsbi.study.tasks import module_of as task_module
 
 CONFIG = load_or_exit(config, ROOT, config_problems)
-STUDY = Study(CONFIG)
+DECLARED = artifacts.read(ROOT, Study(CONFIG))
+# Of the benchmark, what tables, figures and claims need and the configuration asks for.
+STUDY = Study(CONFIG, DECLARED.cells)
 RESULTS = f"results/{run_name(CONFIG)}"
 TOY, SBIBM, JRNMM = (f"{RESULTS}/{part}" for part in ("toy", "sbibm", "jrnmm"))
 LOGS = f"{RESULTS}/logs"

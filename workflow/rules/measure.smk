@@ -5,13 +5,17 @@ TOY_CELL = "toy/{toy}/{cell}"
 LC2ST = "jrnmm/{problem}/n_train~{n_train}/lc2st/{algorithm}/n~{n}"
 
 
+def measure_settings(wildcards):
+    return STUDY.sbibm.measure(wildcards.problem, int(wildcards.n_train), wildcards.variant)
+
+
 def measured_samples(wildcards):
     """The samples of a variant, method by method."""
     folder = wildcards.problem, wildcards.n_train
     if wildcards.variant == "partial":
         runs = STUDY.sbibm.group_runs
         return [f"{SBIBM}/{folder[0]}/n_train~{folder[1]}/partial/{net}/{method}.nc" for net, method in runs]
-    runs = STUDY.sbibm.measure(int(wildcards.n_train), wildcards.variant).runs
+    runs = measure_settings(wildcards).runs
     return [path for run in runs for path in samples_of("sbibm", *folder, wildcards.variant, run)]
 
 
@@ -23,7 +27,7 @@ def measure_key(wildcards):
 # The paper's samples, those with other bounds, and those of guidance and partial factorisation.
 rule measure:
     input:
-        references=lambda w: references_of(w.problem, STUDY.sbibm.measure(int(w.n_train), w.variant).n_obs),
+        references=lambda w: references_of(w.problem, measure_settings(w).n_obs),
         samples=measured_samples,
     output:
         f"{RESULTS}/{VARIANT}/distances.csv",
@@ -34,10 +38,10 @@ rule measure:
     wildcard_constraints:
         variant="samples|other_bounds|guidance|partial",
     resources:
-        **cost(measure_key, lambda w: work.measure(STUDY.sbibm, w.variant)),
+        **cost(measure_key, lambda w: work.measure(STUDY.sbibm, w.problem, int(w.n_train), w.variant)),
     params:
         code=code("measure"),
-        config=lambda w: STUDY.sbibm.measure(int(w.n_train), w.variant).as_params(),
+        config=lambda w: measure_settings(w).as_params(),
         versions=versions("numpy", "POT", "torch"),
     script:
         "../scripts/measure.py"

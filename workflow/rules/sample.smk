@@ -14,7 +14,20 @@ def sampled(wildcards):
 
 
 def sample_key(wildcards):
-    return "sample_calibration/" if wildcards.variant == "calibration" else "sample/"
+    if wildcards.variant in ("guidance", "single"):
+        return "sample_{variant}/{problem}"
+    start = "sample_calibration" if wildcards.variant == "calibration" else "sample"
+    return start + "/{algorithm}/{problem}"
+
+
+def jobs_with(*forms):
+    """A constraint on {part}, the first wildcard of SAMPLES: the folder must be that of a job with these outputs.
+
+    A constraint is on one wildcard; to state one on several together, it looks ahead.
+    """
+    folders = [folder for part in STUDY.trained.values() for folder in part.folders(*forms)]
+    ahead = rf"(?=(?:{one_of(folders)})(?:-clip)?/batch~)" if folders else "(?!)"
+    return f"{ahead}(?:{one_of(STUDY.trained)})"
 
 
 def toy_settings(wildcards):
@@ -50,8 +63,8 @@ def observations_of(wildcards):
     return f"{RESULTS}/{wildcards.part}/{wildcards.problem}/{name}.nc"
 
 
-# One algorithm, plain and clipped, for a batch of the datasets and all n: the paper's samples, those with other bounds
-# of uniform priors, and one draw for every calibration pair.
+# One algorithm for a batch of the datasets and all n: the paper's samples, those with other bounds of uniform priors,
+# and one draw for every calibration pair. Plain and clipped draws come from one job if both are needed.
 rule sample:
     input:
         network=network_of,
@@ -64,9 +77,9 @@ rule sample:
     benchmark:
         f"{RECORDS}/{SAMPLES}/batch~{{scatteritem}}.tsv"
     wildcard_constraints:
-        variant="samples|other_bounds|calibration",
+        part=jobs_with("plain", "clipped"),
     resources:
-        **cost(lambda w: sample_key(w) + "{algorithm}/{problem}", sampled, gpu=True),
+        **cost(sample_key, sampled, gpu=True),
     params:
         code=lambda w: code("sample", module_of(w.algorithm), task_module(w.problem)),
         config=lambda w: sample_settings(w).as_params(),
@@ -75,14 +88,19 @@ rule sample:
         "../scripts/sample.py"
 
 
-# The same, plain only: with the prior that a network has learned, and for each observation alone.
+# Plain only: also with the prior that a network has learned, and for each observation alone.
 use rule sample as sample_plain with:
     output:
         plain=f"{RESULTS}/{SAMPLES}/batch~{{scatteritem}}.nc",
     wildcard_constraints:
-        variant="guidance|single",
-    resources:
-        **cost(lambda w: "sample_{variant}/{problem}", sampled, gpu=True),
+        part=jobs_with("plain"),
+
+
+use rule sample as sample_clipped with:
+    output:
+        clipped=f"{RESULTS}/{SAMPLES}-clip/batch~{{scatteritem}}.nc",
+    wildcard_constraints:
+        part=jobs_with("clipped"),
 
 
 rule sample_partial:

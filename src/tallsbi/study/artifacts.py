@@ -9,18 +9,21 @@ resolved here, so that an `Artifact` says exactly what its rule needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tallsbi.runner.config import run_name
+from tallsbi.study import artifact_cells
 from tallsbi.study.columns import catalogue
 from tallsbi.study.parts.artifacts import SETTINGS, other_run
 from tallsbi.study.parts.study import Study
+from tallsbi.study.settings.artifacts import TaskRows
 from tallsbi.study.settings.base import Settings
+from tallsbi.study.settings.cells import Cells
 from tallsbi.study.tasks import label_of
 
 DECLARATION = "workflow/artifacts.yaml"
@@ -34,7 +37,8 @@ class ArtifactError(ValueError):
 
 @dataclass(frozen=True)
 class Artifact:
-    """One table or figure. `data`: paths by name; `if_present`: the names of those that are never waited for."""
+    """One table or figure. `data`: paths by name; `if_present`: the names of those that are never waited for; `cells`:
+    what it needs of the benchmark."""
 
     id: str
     part: str
@@ -45,6 +49,7 @@ class Artifact:
     settings: Settings
     run: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    cells: Cells = frozenset()
     if_present: frozenset[str] = frozenset()
     reads: tuple[str, ...] = ()
     timed: bool = False
@@ -86,10 +91,17 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Declared:
-    """All tables and figures of a run, in the order of the page, and the parts of the page."""
+    """All tables and figures of a run, in the order of the page, the parts of the page, and the cells of the benchmark
+    that the configuration asks for."""
 
     parts: Mapping[str, Mapping[str, str]]
     artifacts: Mapping[str, Artifact]
+    asked: Cells = frozenset()
+
+    @property
+    def cells(self) -> Cells:
+        """What is computed of the benchmark: all that is needed or asked for."""
+        return self.asked.union(*(artifact.cells for artifact in self.artifacts.values()))
 
     def of(self, kind: str = "", target: str = "") -> list[Artifact]:
         """Those of a kind, or with the data of a part of the study."""
@@ -111,14 +123,14 @@ def read(root: Path, study: Study) -> Declared:
     artifacts: dict[str, Artifact] = {}
     for name, entry in content["artifacts"].items():
         entry = {"paper": "not in the paper", **({"settings": "tasks"} if "tasks" in entry else {}), **entry}
-        _check(name, entry, content["parts"])
+        _check(name, entry, content["parts"], study)
         for artifact in _resolved(name, entry, study, root):
             if artifact.id in artifacts:
                 raise ArtifactError(
                     f"{DECLARATION}, {name}: there are two artifacts {artifact.id}; rename one"
                 )
             artifacts[artifact.id] = artifact
-    return Declared(content["parts"], artifacts)
+    return Declared(content["parts"], artifacts, artifact_cells.asked(study.sbibm))
 
 
 def timed_outputs(root: Path) -> tuple[str, ...]:
@@ -138,7 +150,7 @@ _KEYS = ({each.name for each in fields(Artifact)} - _RESOLVED) | {"tasks", "requ
 _NEEDED = ("part", "title", "function", "data", "settings")
 
 
-def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any], study: Study) -> None:
     def refuse(key: str, remedy: str) -> None:
         raise ArtifactError(f"{DECLARATION}, {name}: {key} = {entry.get(key)!r}: {remedy}")
 
@@ -154,6 +166,9 @@ def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any]) -> Non
         refuse("settings", f"choose one of {', '.join(SETTINGS)}")
     if entry["function"].split(".")[0] not in SUFFIXES or entry["function"].count(".") != 2:
         refuse("function", "write figures.<module>.<function> or tables.<module>.<function>")
+    for each in _list(entry.get("cells", [])):
+        if problem := artifact_cells.problem(each, study.sbibm):
+            refuse("cells", problem)
 
 
 def _resolved(name: str, entry: Mapping[str, Any], study: Study, root: Path) -> Iterator[Artifact]:
@@ -165,20 +180,49 @@ def _resolved(name: str, entry: Mapping[str, Any], study: Study, root: Path) -> 
     run = f"results/{run_name(study.config)}"
     data, if_present = _data(entry["data"], run, study, root)
     for words in _words(entry.get("for_each", {}), study):
+        cells, runs = _cells(entry, [words["task"]] if "task" in words else tasks or [], study, root)
+        settings = SETTINGS[entry["settings"]](study, tasks or [])
         yield Artifact(
             id=name.format(**words),
             title=entry["title"].format(**words) if words else entry["title"],
             data=data,
-            settings=SETTINGS[entry["settings"]](study, tasks or []),
+            settings=replace(settings, runs=runs) if isinstance(settings, TaskRows) else settings,
+            cells=cells,
             run=run,
             arguments={
                 key: value.format(**words) if words and isinstance(value, str) else value
                 for key, value in entry.get("arguments", {}).items()
             },
             if_present=if_present,
-            reads=tuple(entry.get("reads", ())),
+            reads=tuple(_files(entry.get("reads", ()), root)),
             **{key: entry[key] for key in ("part", "paper", "function", "timed") if key in entry},
         )
+
+
+def _cells(
+    entry: Mapping[str, Any], tasks: list[str], study: Study, root: Path
+) -> tuple[Cells, tuple[str, ...]]:
+    """What an artifact needs of the benchmark, and the runs that it shows."""
+    cells, runs = set(), {}
+    for need in _list(entry.get("cells", [])):
+        on = _known(study, need["tasks"]) if "tasks" in need else tasks
+        cells |= artifact_cells.needed(need, on, study.sbibm, root)
+        runs |= dict.fromkeys(artifact_cells.shown(need, on, study.sbibm))
+    return frozenset(cells), tuple(runs)
+
+
+def _files(reads: Sequence[str], root: Path) -> Iterator[str]:
+    """Files by their paths; of a folder all that it holds."""
+    for path in reads:
+        folder = (root / path).is_dir()
+        inside = sorted((root / path).iterdir()) if folder else []
+        yield from (each.relative_to(root).as_posix() for each in inside)
+        if not folder:
+            yield path
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else [value]
 
 
 def _words(for_each: Mapping[str, str], study: Study) -> list[dict[str, str]]:

@@ -61,6 +61,7 @@ class Rules:
             self._toy(),
             self._names(),
             self._tasks(),
+            self._cells(),
             self._limits(),
             self._training(),
             self._intervals(),
@@ -156,6 +157,24 @@ class Rules:
                     f"{self._quote('sbibm.bounds_tasks')}: the prior of {task} is not uniform and has no bounds; "
                     "leave it out"
                 )
+
+    def _cells(self) -> Iterator[str]:
+        """Cells of tasks, methods or training sets that the benchmark does not have."""
+        key, tasks_run = "sbibm.cells", [*self._list("sbibm.tasks"), *self._list("sbibm.extra_tasks")]
+        methods = _mapping(self._at("methods"))
+        part = [name for name, settings in methods.items() if _takes_part(settings, "sbibm")]
+        sizes = self._list("sbibm.n_train")
+        for cell in self._list(key):
+            if any(text.startswith(f"{key}[") for text in self.refused) or not isinstance(cell, str):
+                continue
+            task, run, *size = cell.split("/")
+            method = algorithms.base_name(run)
+            if task not in tasks_run:
+                yield f"{self._quote(key)}: no task `{task}` in the benchmark; {_available(task, tasks_run)}"
+            if method not in part:
+                yield f"{self._quote(key)}: no method `{method}` in the benchmark; {_available(method, part)}"
+            if size and int(size[0]) not in sizes:
+                yield f"{self._quote(key)}: no networks with N_train = {size[0]}; {self._quote('sbibm.n_train')}"
 
     def _limits(self) -> Iterator[str]:
         """Numbers that exceed what is simulated."""

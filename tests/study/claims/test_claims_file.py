@@ -6,17 +6,18 @@ import pytest
 import yaml
 from paths import ROOT
 
-from tallsbi.study.claims.spec import SCHEMA, ClaimsError, check, read, single_tests
+from tallsbi.study.claims.files import ClaimsError, files_of, load
+from tallsbi.study.claims.spec import SCHEMA, check, read, single_tests
 from tallsbi.study.claims.views import SOURCES
 from tallsbi.study.columns.catalogue import table_of
 
-FILE = ROOT / "workflow/resources/claims.yaml"
+FILE = ROOT / "workflow/resources/claims"
 SCHEMA_TEXT = yaml.safe_load((ROOT / SCHEMA).read_text())
 
 
 @pytest.fixture(scope="module")
 def content():
-    return yaml.safe_load(FILE.read_text())
+    return load(FILE)
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +99,29 @@ def test_a_mistake_is_named(content, change, fragments):
     assert broken(content, lambda c: None) == ""
 
 
-def test_reading_reports_the_file_and_all_mistakes(tmp_path, content):
-    path = tmp_path / "claims.yaml"
+def test_reading_reports_the_folder_and_all_mistakes(tmp_path, content):
+    path = tmp_path / "some.yaml"
     edited = copy.deepcopy(content)
-    edited["claims"][0]["id"], edited["claims"][1]["section"] = "claim 1", 4
+    edited["claims"][0]["id"], edited["claims"][1]["section"] = "A claim", 4
     path.write_text(yaml.safe_dump(edited))
-    with pytest.raises(ClaimsError, match=r"claims\.yaml: claim 1\.id.*\n.*claims\.yaml: C02\.section"):
-        read(path, ROOT / SCHEMA)
+    with pytest.raises(ClaimsError, match=rf"{tmp_path}: A claim\.id.*\n.*{tmp_path}: C02\.section"):
+        read(tmp_path, ROOT / SCHEMA)
     path.write_text("claims: [")
-    with pytest.raises(ClaimsError, match="not YAML"):
-        read(path, ROOT / SCHEMA)
+    with pytest.raises(ClaimsError, match=r"some\.yaml: not YAML"):
+        read(tmp_path, ROOT / SCHEMA)
+    path.write_text("[claims]")
+    with pytest.raises(ClaimsError, match=r"some\.yaml: holds list; write `variants:`, `claims:` or both"):
+        read(tmp_path, ROOT / SCHEMA)
+    path.unlink()
+    with pytest.raises(ClaimsError, match=r"no file \*\.yaml"):
+        read(tmp_path, ROOT / SCHEMA)
+
+
+def test_files_are_one_whatever_their_names_and_no_variant_is_there_twice(tmp_path, content):
+    assert len(files_of(FILE)) > 1
+    for number, file in enumerate(reversed(files_of(FILE))):
+        (tmp_path / f"{number}.yaml").write_text(file.read_text())
+    assert load(tmp_path) == content
+    (tmp_path / "more.yaml").write_text("variants: {sets: {}}")
+    with pytest.raises(ClaimsError, match=r"variants\.sets is in another file already"):
+        load(tmp_path)

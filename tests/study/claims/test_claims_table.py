@@ -14,7 +14,7 @@ from tallsbi.study.claims.views import Facts, views
 from tallsbi.study.tables.claims import make
 from tallsbi.study.tables.render import to_latex, to_markdown
 
-FILE = ROOT / "workflow/resources/claims.yaml"
+FILE = ROOT / "workflow/resources/claims"
 # What cannot be made undecided by few sets and seeds: no noise, or replicates of another kind (rounds, draws).
 OTHER = {
     "C01",

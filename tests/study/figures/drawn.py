@@ -1,5 +1,6 @@
 """What a drawn figure shows, for the tests: lines, marks and legend by name."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -9,15 +10,25 @@ from paths import ROOT
 
 from tallsbi.study import artifacts
 from tallsbi.study.parts.study import Study
+from tallsbi.study.settings.artifacts import TaskRows
 
 CAPTIONS = ROOT / "workflow" / "report"
-DECLARED = artifacts.read(ROOT, Study(resolved())).artifacts
+
+
+def declared(**changes):
+    """The tables and figures of the smoke scale, with changes to the configuration."""
+    return artifacts.read(ROOT, Study(resolved(**changes))).artifacts
+
+
+DECLARED = declared()
 
 
 def draw(name, data, settings):
     """The figure of this id, as it is declared."""
     artifact = DECLARED[name]
     function = getattr(import_module(artifact.module), artifact.function.rpartition(".")[2])
+    if isinstance(artifact.settings, TaskRows) and not settings.runs:
+        settings = replace(settings, runs=artifact.settings.runs)
     return function(data, settings, **artifact.arguments)
 
 

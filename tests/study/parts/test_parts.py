@@ -63,8 +63,8 @@ def jobs(study):
         "other bounds": sbibm.sample("slcp", 2000, "other_bounds", "JAC", "1-of-2"),
         "guidance sample": sbibm.sample("slcp", 2000, "guidance", "GAUSS", "1-of-2"),
         "partial sample": sbibm.sample_groups("slcp", 2000),
-        "measure": sbibm.measure(2000, "samples"),
-        "partial measure": sbibm.measure(2000, "partial"),
+        "measure": sbibm.measure("slcp", 2000, "samples"),
+        "partial measure": sbibm.measure("slcp", 2000, "partial"),
         "steps": sbibm.time_steps("sir"),
         "many": sbibm.time_many("sir"),
         "many observations": sbibm.observe_many("sir"),
@@ -188,7 +188,7 @@ def test_langevin_and_tamed_evaluate_the_score_equally_often(scale):
 
 def test_partial_networks_are_those_of_real_groups():
     assert STUDY.sbibm.group_networks == ["n_max~3-mean", "n_max~3-deep_set"]
-    assert STUDY.sbibm.measure(2000, "partial").runs[0] == "n_max~3-mean/GAUSS"
+    assert STUDY.sbibm.measure("slcp", 2000, "partial").runs[0] == "n_max~3-mean/GAUSS"
 
 
 def test_numbers_of_observations_are_split_into_batches():

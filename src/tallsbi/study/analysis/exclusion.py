@@ -21,11 +21,10 @@ import numpy as np
 import pandas as pd
 
 from tallsbi.study.analysis.validity import comparable
+from tallsbi.study.settings.exclusion import ABOVE_N_TRAIN, METHOD
 
-METHOD = "GAUSS"
 METRICS = ("sw", "mmd")
 QUANTILE = 0.99
-ABOVE_N_TRAIN = 3000
 LISTED = {
     "slcp": (0, 2, 4, 5, 16, 18, 24),
     "lotka_volterra": (2, 18, 19, 22),

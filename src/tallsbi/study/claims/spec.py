@@ -1,4 +1,4 @@
-"""The claims as workflow/resources/claims.yaml writes them, checked against workflow/schemas/claims.schema.yaml."""
+"""The claims as workflow/resources/claims writes them, checked against workflow/schemas/claims.schema.yaml."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from tallsbi.study.claims.files import ClaimsError, load
 from tallsbi.study.claims.views import SOURCES
 
 SCHEMA = Path("workflow/schemas/claims.schema.yaml")
@@ -19,10 +20,6 @@ _SCALES = {"compare": "ratio", "trend": "log"}  # by default; the other kinds ar
 
 Conditions = Mapping[str, Any]
 """Column: condition, in the language of `select`."""
-
-
-class ClaimsError(ValueError):
-    """The file of claims is wrong; the message has a line per problem."""
 
 
 @dataclass(frozen=True)
@@ -118,15 +115,12 @@ class Claim:
     """What is known beside the numbers, such as a closed form; the reading ends with it."""
 
 
-def read(path: str | Path, schema: str | Path = SCHEMA) -> list[Claim]:
-    """The claims of a checked file."""
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ClaimsError(f"{path}: not YAML ({error})") from error
+def read(folder: str | Path, schema: str | Path = SCHEMA) -> list[Claim]:
+    """The claims of a folder, checked."""
+    content = load(folder)
     problems = check(content, yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
     if problems:
-        raise ClaimsError("\n".join(f"{path}: {problem}" for problem in problems))
+        raise ClaimsError("\n".join(f"{folder}: {problem}" for problem in problems))
     variants = {
         name: Variant(
             entry["switch"], tuple(entry["data"]), tuple(Option(**each) for each in entry["options"])

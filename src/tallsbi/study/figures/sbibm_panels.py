@@ -6,7 +6,7 @@ A point is the mean over the parameter sets with a distance that means something
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,18 +73,14 @@ def draw(
     *,
     metric: str,
     x: str,
-    hidden: Collection[str] = (),
-    shown: Collection[str] = (),
     equal_evaluations: bool = False,
 ) -> Figure:
-    """One metric against `x` (n_train or n), a column per value of the other of the two.
+    """One metric against `x` (n_train or n), a column per value of the other of the two; a line per run of `settings`.
 
-    `hidden`: methods that are left out; `shown`: if given, all others are left out. `equal_evaluations`: the
-    figure says so if its methods do not evaluate the score equally often.
+    `equal_evaluations`: the figure says so if its methods do not evaluate the score equally often.
     """
     metrics = data["metrics"]
-    frame = metrics[~metrics.method.isin(list(hidden))]
-    frame = frame[frame.method.isin(list(shown))] if shown else frame
+    frame = metrics[metrics.method.isin(settings.runs)] if settings.runs else metrics
     what = "distances of a method to show"
     tasks = {task: TaskData.of(frame, metrics, task, settings) for task in settings.present(frame.task, what)}
     all_shown = pd.concat([task.frame for task in tasks.values()])

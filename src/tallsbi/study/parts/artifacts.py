@@ -75,7 +75,7 @@ def _jrnmm_losses(study: Study, tasks: Sequence[str]) -> Settings:
 
 def _claims(study: Study, tasks: Sequence[str]) -> Settings:
     return settings.ClaimsTable(
-        claims="workflow/resources/claims.yaml",
+        claims="workflow/resources/claims",
         other_run=other_run(study),
         fidelity=dict(study.config["fidelity"]),
         toy_metric=_toy_metric(study).removesuffix("_norm"),

@@ -1,6 +1,6 @@
 """The Jansen-Rit problem (section 4.3) in three and in four dimensions."""
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tallsbi.study.parts.part import TrainedPart, both
@@ -54,6 +54,22 @@ class JrnmmPart(TrainedPart):
     def n_obs_batches(self) -> int:
         """Into how many jobs the numbers of observations are split."""
         return min(self.section["batches"], len(self.n_obs))
+
+    @cached_property
+    def sampled(self) -> dict[str, tuple[str, ...]]:
+        jobs = {
+            self._folder(problem, size, variant, algorithm): both(algorithm)
+            for problem in self.problems
+            for size in self.n_train
+            for variant in ("samples", "calibration")
+            for algorithm in self.methods
+        }
+        single = {
+            self._folder(problem, size, "single", "GAUSS"): ("GAUSS",)
+            for problem in self.problems
+            for size in self.n_train
+        }
+        return jobs | single
 
     def problem(self, name: str, *, prior: bool = False, truth: bool = False) -> ProblemSettings:
         return ProblemSettings(

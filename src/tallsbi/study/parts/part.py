@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tallsbi.algorithms import CLIP_SUFFIX
+from tallsbi.algorithms import CLIP_SUFFIX, base_name
 from tallsbi.study.settings.collect import CollectSettings, Training
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.sample import Methods, SampleSettings
@@ -77,6 +77,25 @@ class TrainedPart(Part):
     @abstractmethod
     def n_train(self) -> list[int]:
         """Sizes of the training sets."""
+
+    @property
+    @abstractmethod
+    def sampled(self) -> dict[str, tuple[str, ...]]:
+        """The runs of every sampling job, batches aside, by its folder below the results: the algorithm, clipped or
+        not, or both."""
+
+    def folders(self, *forms: str) -> list[str]:
+        """The folders of the jobs with these outputs: `plain`, `clipped`, or both."""
+        suffixes = {"plain": "", "clipped": CLIP_SUFFIX}
+        wanted = {suffixes[form] for form in forms}
+        return [
+            folder
+            for folder, names in self.sampled.items()
+            if {name.removeprefix(base_name(name)) for name in names} == wanted
+        ]
+
+    def _folder(self, problem: str, n_train: int, variant: str, algorithm: str) -> str:
+        return f"{self.name}/{problem}/n_train~{n_train}/{variant}/{algorithm}"
 
     @property
     @abstractmethod

@@ -1,9 +1,12 @@
 """The sbibm tasks (section 4.2), with guidance, partial factorisation and what goes beyond the paper."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tallsbi.study.parts.part import TrainedPart, both
+from tallsbi.study.settings.cells import OTHER_BOUNDS, SAMPLES, Cell, Cells
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
 from tallsbi.study.settings.horizon import HorizonSettings
@@ -17,11 +20,15 @@ from tallsbi.study.settings.time import ManySettings, TimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
 MIXTURES = ("gmm", "gmm_uniform")  # the tasks with the components of fidelity.gmm_stds
-VARIANTS = ("samples", "other_bounds", "guidance", "partial")
+VARIANTS = (SAMPLES, OTHER_BOUNDS, "guidance", "partial")
 """The folders of samples of one network size: the paper's, with other bounds, and of the two appendices."""
 
 
+@dataclass(frozen=True, eq=False)
 class SbibmPart(TrainedPart):
+    """`cells`: what is sampled and measured of the grid of tasks, N_train and runs; without it, all of the grid."""
+
+    cells: Cells | None = None
     name = "sbibm"
 
     @property
@@ -113,15 +120,49 @@ class SbibmPart(TrainedPart):
 
     # Sampling and distances
 
+    def runs_of(self, problem: str, n_train: int, variant: str = SAMPLES) -> list[str]:
+        """The runs that are sampled on a task with networks of a size."""
+        return [
+            run
+            for run in self.runs
+            if self.cells is None or Cell(problem, n_train, run, variant) in self.cells
+        ]
+
+    def measured(self, variant: str = SAMPLES) -> list[tuple[str, int]]:
+        """The tasks and N_train that have distances of any run."""
+        tasks = self.problems if variant == SAMPLES else self.other_bounds_tasks
+        sizes = self.n_train if variant == SAMPLES else [self.most_simulations]
+        return [(task, size) for task in tasks for size in sizes if self.runs_of(task, size, variant)]
+
+    @cached_property
+    def sampled(self) -> dict[str, tuple[str, ...]]:
+        jobs = {
+            self._folder(task, size, variant, algorithm): self._names(task, size, variant, algorithm)
+            for variant in (SAMPLES, OTHER_BOUNDS)
+            for task, size in self.measured(variant)
+            for algorithm in self.methods
+        }
+        guidance = {
+            self._folder(task, size, "guidance", "GAUSS"): ("GAUSS",)
+            for task in self.main_tasks
+            for size in self.n_train
+        }
+        return {folder: names for folder, names in jobs.items() if names} | guidance
+
+    def _names(self, problem: str, n_train: int, variant: str, algorithm: str) -> tuple[str, ...]:
+        chosen = self.runs_of(problem, n_train, variant)
+        return tuple(run for run in both(algorithm) if run in chosen)
+
     def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
-        """One algorithm, plain and clipped; for `guidance` plain, with the prior that the network has learned."""
-        guidance, other_bounds = variant == "guidance", variant == "other_bounds"
+        """One algorithm, plain and clipped as far as both are needed; for `guidance` plain, with the prior that the
+        network has learned."""
+        guidance, other_bounds = variant == "guidance", variant == OTHER_BOUNDS
         return self.sampling(
             problem,
             {algorithm: self._options(algorithm, problem)},
             n_train=n_train,
             kind="sets",
-            names=(algorithm,) if guidance else both(algorithm),
+            names=(algorithm,) if guidance else self._names(problem, n_train, variant, algorithm),
             n_obs=self.n_obs,
             batch=batch,
             learned_prior=guidance,
@@ -132,16 +173,14 @@ class SbibmPart(TrainedPart):
         most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
         return self.options(algorithm, self.section[most])
 
-    def measure(self, n_train: int, variant: str) -> MeasureSettings:
-        runs = {
-            "samples": self.runs,
-            "other_bounds": self.runs,
-            "guidance": ["GAUSS"],
-            "partial": ["/".join(cell) for cell in self.group_runs],
-        }
+    def measure(self, problem: str, n_train: int, variant: str) -> MeasureSettings:
+        if variant in (SAMPLES, OTHER_BOUNDS):
+            runs = self.runs_of(problem, n_train, variant)
+        else:
+            runs = ["GAUSS"] if variant == "guidance" else ["/".join(cell) for cell in self.group_runs]
         n_obs = [self.group_n] if variant == "partial" else self.n_obs
         return MeasureSettings.take(
-            self.config["metrics"], self.config, n_train=n_train, n_obs=n_obs, runs=runs[variant]
+            self.config["metrics"], self.config, n_train=n_train, n_obs=n_obs, runs=runs
         )
 
     @property

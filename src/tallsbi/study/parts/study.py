@@ -15,14 +15,16 @@ from typing import Any
 from tallsbi.study.parts.jrnmm import JrnmmPart
 from tallsbi.study.parts.sbibm import SbibmPart
 from tallsbi.study.parts.toy import ToyPart
+from tallsbi.study.settings.cells import Cells
 from tallsbi.study.settings.theory import TheorySettings
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The parts of the study under one configuration."""
+    """The parts of the study under one configuration; `cells` of the benchmark are computed, without it all of them."""
 
     config: Mapping[str, Any]
+    cells: Cells | None = None
 
     @cached_property
     def toy(self) -> ToyPart:
@@ -30,7 +32,7 @@ class Study:
 
     @cached_property
     def sbibm(self) -> SbibmPart:
-        return SbibmPart(self.config)
+        return SbibmPart(self.config, self.cells)
 
     @cached_property
     def jrnmm(self) -> JrnmmPart:

@@ -142,9 +142,9 @@ def reference(part: SbibmPart) -> float:
     return section["sets"] * len(part.n_obs) * (chains["warmup"] + chains["draws"]) / 100
 
 
-def measure(part: SbibmPart, variant: str) -> float:
+def measure(part: SbibmPart, problem: str, n_train: int, variant: str) -> float:
     """Hundreds of samples that are compared with a reference."""
-    settings = part.measure(0, variant)
+    settings = part.measure(problem, n_train, variant)
     sizes = part.section["sets"] * part.section["samples"] / 100
     return len(settings.runs) * len(settings.n_obs) * sizes
 

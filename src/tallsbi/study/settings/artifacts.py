@@ -31,12 +31,13 @@ class Pedagogical(Settings):
 @dataclass(frozen=True)
 class TaskRows(Settings):
     """The tasks that a figure shows, how it names them, and whether parameter sets are excluded: by the published rule
-    or, if `listed`, by the published lists."""
+    or, if `listed`, by the published lists. `runs`: those that it shows, if there is a choice."""
 
     tasks: tuple[str, ...]
     labels: dict[str, str]
     exclude: bool = False
     listed: bool = False
+    runs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         unnamed = [task for task in self.tasks if task not in self.labels]
