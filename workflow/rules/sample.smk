@@ -16,8 +16,9 @@ def sampled(wildcards):
 def sample_key(wildcards):
     if wildcards.variant in ("guidance", "single"):
         return "sample_{variant}/{problem}"
-    start = "sample_calibration" if wildcards.variant == "calibration" else "sample"
-    return start + "/{algorithm}/{problem}"
+    if wildcards.variant == "calibration":
+        return "sample_calibration/{algorithm}/{problem}"
+    return "sample/{algorithm}/{problem}"
 
 
 def jobs_with(*forms):
