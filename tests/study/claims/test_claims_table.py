@@ -3,14 +3,19 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from claims_data import FIDELITY, HARDWARE, MAIN, run, settings
+from config_files import resolved
 from paths import ROOT
 
+from tallsbi.study import artifacts
 from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import SCHEMA, read
 from tallsbi.study.claims.verdicts import Verdict
 from tallsbi.study.claims.views import Facts, views
+from tallsbi.study.parts.study import Study
+from tallsbi.study.settings.cells import Cell
 from tallsbi.study.tables.claims import make
 from tallsbi.study.tables.render import to_latex, to_markdown
 
@@ -51,6 +56,22 @@ def table():
 
 def verdicts(table):
     return table.tidy[table.tidy.headline].set_index("id").verdict
+
+
+def test_the_cells_that_claims_need_are_all_they_need(table):
+    """With these and no others of the benchmark, every row of the ledger is what it is with all of them."""
+    config = resolved(scale="paper", sbibm={"n_train": [1000, 30000]})
+    cells = artifacts.read(ROOT, Study(config)).artifacts["claims"].cells
+
+    def reduced(frame, variant):
+        keys = zip(frame.task, frame.n_train, frame.method, strict=True)
+        return frame[[Cell(*key, variant) in cells for key in keys]]
+
+    distances = reduced(WHOLE["sbibm_distances"], "samples")
+    others = reduced(WHOLE["other_bounds"], "other_bounds")
+    assert len(distances) < 0.5 * len(WHOLE["sbibm_distances"])
+    fewer = make({**WHOLE, "sbibm_distances": distances, "other_bounds": others}, settings(FILE))
+    pd.testing.assert_frame_equal(fewer.tidy, table.tidy)
 
 
 def test_every_claim_has_one_headline_and_its_variants(table):

@@ -200,6 +200,19 @@ def test_new_methods_are_drawn_and_det_gef_has_its_figure(frame):
         np.testing.assert_array_equal(*gauss)
 
 
+def test_a_run_is_drawn_where_it_has_cells_and_nowhere_else():
+    """As when the configuration asks for one cell more: one task, one N_train."""
+    data = metrics(tasks=["slcp", "sir"], n_obs=(8,), n_train=(1000, 30000))
+    runs = (*drawn.DECLARED["sbibm_sw_vs_ntrain"].settings.runs, "TAMED")
+    absent = (data.method == "TAMED") & ~((data.task == "slcp") & (data.n_train == 1000))
+    for x, name in (("n_train", "sbibm_sw_vs_ntrain"), ("n", "sbibm_sw_vs_nobs")):
+        figure = draw(name, data[~absent], runs=runs)
+        holding = [ax for ax in figure.axes if "TAMED (400)" in lines(ax)]
+        assert len(holding) == 1, x
+        assert lines(holding[0])["TAMED (400)"].get_xdata().tolist() == [1000 if x == "n_train" else 8]
+        assert all(lines(ax).keys() >= MAIN for ax in figure.axes)
+
+
 def test_legend_explains_only_what_occurs():
     data = small().assign(sw=lambda frame: 0.1 + 0.001 * frame["set"])
     assert legend_labels(draw("sbibm_sw_vs_ntrain", data)) == ["GAUSS (1000)", "mean ± std, 25 sets"]
