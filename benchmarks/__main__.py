@@ -10,7 +10,7 @@ import sys
 import benchmarks as package
 from benchmarks.report import Row, table
 
-NO_BENCHMARKS = {"__main__", "peers", "report"}  # `peers` is `make bench-peers`
+NO_BENCHMARKS = {"__main__", "peers", "problems", "report", "tall"}  # `peers` is `make bench-peers`
 
 
 def names() -> list[str]:
