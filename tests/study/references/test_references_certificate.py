@@ -7,7 +7,16 @@ from arviz_versions import BOTH, run_with
 
 from tallsbi.storage.files import read_dataset, write_dataset
 from tallsbi.study.columns.sbibm import CERTIFICATES
-from tallsbi.study.references.certificate import NUMBERS, Certificate, Check, chain_checks, pack, unpack
+from tallsbi.study.references.certificate import (
+    NUMBERS,
+    Certificate,
+    Check,
+    chain_checks,
+    energy_information,
+    lagged_correlation,
+    pack,
+    unpack,
+)
 from tallsbi.study.references.tidy import certificate_table
 
 
@@ -159,3 +168,23 @@ def test_every_number_of_a_certificate_has_a_column():
     assert set(NUMBERS) | {"task", "set", "n", "method", "passed", "checks", "failed"} == set(
         CERTIFICATES.kinds
     )
+
+
+def test_correlation_at_a_lag_of_a_known_process():
+    """An autoregression with coefficient 0.8 has correlation 0.8**3 at lag 3; the sign is left out."""
+    rng = np.random.default_rng(1)
+    chains = np.zeros((4, 20_000, 2))
+    for i in range(1, chains.shape[1]):
+        chains[:, i] = chains[:, i - 1] * [0.8, -0.8] + rng.standard_normal((4, 2))
+    np.testing.assert_allclose(lagged_correlation(chains, 3), 0.8**3, atol=0.05)
+    np.testing.assert_allclose(lagged_correlation(chains, 40), 0, atol=0.05)
+
+
+def test_energy_information_of_known_processes():
+    """2 where every energy is independent of the last, 2 (1 - 0.9) for an autoregression; the worst chain counts."""
+    rng = np.random.default_rng(2)
+    energy = rng.standard_normal((2, 50_000))
+    assert energy_information(energy) == pytest.approx(2, abs=0.05)
+    for i in range(1, energy.shape[1]):
+        energy[1, i] += 0.9 * energy[1, i - 1]
+    assert energy_information(energy) == pytest.approx(0.2, abs=0.02)

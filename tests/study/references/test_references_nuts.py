@@ -30,6 +30,18 @@ def request(name, n, sets=2, samples=1000, seed=3, **changes):
     return Request(task, x, n, samples, replace(SETTINGS, **changes), seed, 0, silent)
 
 
+def made_up_chains(draws=500):
+    """Four chains of independent draws of five parameters, with an energy that is renewed at every draw."""
+    rng = np.random.default_rng(0)
+    shape = (1, 4, draws)
+    theta, energy = rng.standard_normal((*shape, 5)), rng.standard_normal(shape)
+    return nuts.Chains(theta, np.zeros(shape, dtype=bool), energy, np.array([0.9]))
+
+
+def sampler_of(chains):
+    return lambda *_, **__: lambda *_: chains
+
+
 def test_nuts_agrees_with_the_grid():
     """SIR, two sets at n = 3: both marginals and two further directions by Kolmogorov-Smirnov at level 1e-4 each.
 
@@ -47,6 +59,8 @@ def test_nuts_agrees_with_the_grid():
         assert numbers["ess_bulk"] > 1000
         assert numbers["ess_kept"] > 600
         assert numbers["divergences"] == 0
+        assert numbers["efmi"] > 0.5
+        assert numbers["autocorrelation"] < 0.05
         ours, theirs = np.log(theta), np.log(expected)
         for direction in ([1, 0], [0, 1], [1, 1], [1, -1]):
             assert scipy.stats.ks_2samp(ours @ direction, theirs @ direction).pvalue > 1e-4
@@ -84,9 +98,7 @@ def test_only_failed_sets_are_sampled_anew(monkeypatch, caplog):
 
 def test_too_few_effective_draws_for_the_samples_wanted(monkeypatch):
     """Chains of 2000 independent draws are enough for 500 samples and not for 1500, whatever `min_ess` says."""
-    draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
-    chains = nuts.Chains(draws, np.zeros(draws.shape[:3], dtype=bool), np.array([0.9]))
-    monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
+    monkeypatch.setattr(nuts, "make_sampler", sampler_of(made_up_chains()))
     for samples, passes in ((500, True), (1500, False)):
         problem = request("slcp", 1, sets=1, samples=samples, min_ess=400, max_rhat=1.05, retries=0)
         ((theta, certificate),) = certified_draws(problem)
@@ -96,16 +108,34 @@ def test_too_few_effective_draws_for_the_samples_wanted(monkeypatch):
         assert theta.shape == (samples, 5)
 
 
-def test_divergences_beyond_a_thousandth_do_not_pass(monkeypatch):
-    draws = np.random.default_rng(0).standard_normal((1, 4, 500, 5))
-    diverging = np.zeros(draws.shape[:3], dtype=bool)
-    diverging[0, 0, :3] = True
-    chains = nuts.Chains(draws, diverging, np.array([0.9]))
-    monkeypatch.setattr(nuts, "make_sampler", lambda *_, **__: lambda *_: chains)
-    problem = request("slcp", 1, sets=1, samples=100, min_ess=400, max_rhat=1.05, retries=0)
-    ((_, certificate),) = certified_draws(problem)
-    assert certificate.failed == ("divergent_share",)
-    assert certificate.notes["divergences"] == 3
+def one_divergence(chains):
+    chains.diverging[0, 0, 3] = True
+
+
+def energy_that_hardly_moves(chains):
+    chains.energy[0, 1] = np.cumsum(chains.energy[0, 1])
+
+
+def slow_coordinate(chains):
+    """A moving average of two kept neighbours (every tenth draw is kept) in the last coordinate."""
+    chains.theta[0, :, 10:, 4] += 0.3 * chains.theta[0, :, :-10, 4]
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        (one_divergence, "divergences"),
+        (energy_that_hardly_moves, "efmi"),
+        (slow_coordinate, "autocorrelation"),
+    ],
+)
+def test_each_check_of_posteriordb_fails_alone(monkeypatch, damage, check):
+    chains = made_up_chains(draws=2500)
+    problem = request("slcp", 1, sets=1, samples=1000, min_ess=400, max_rhat=1.05, retries=0)
+    monkeypatch.setattr(nuts, "make_sampler", sampler_of(chains))
+    assert certified_draws(problem)[0][1].passed
+    damage(chains)
+    assert certified_draws(problem)[0][1].failed == (check,)
 
 
 def test_every_set_is_in_a_group_and_groups_are_equally_large():

@@ -27,6 +27,7 @@ TRUTH = table("sbibm/truth", "parameter:text value task:text")
 CERTIFICATES = table(
     "sbibm/certificates",
     "task:text set:int n:int method:text passed:bool checks:text failed:text rhat ess_bulk ess_tail ess_kept "
+    "autocorrelation efmi "
     "divergences:int divergent_share acceptance chains:int iterations:int attempts:int "
     "cells cells_per_sd border disagreement missed",
 )

@@ -7,7 +7,8 @@ In a dataset of references, `pack` stores the worst value of every check under i
 `<name>_by_parameter`, and the bounds as attributes; `unpack` reads a certificate back.
 
 The diagnostics of Markov chains are those of Vehtari et al. (2021), computed by ArviZ: rank-normalised split R-hat,
-bulk and tail effective sample size (ESS).
+bulk and tail effective sample size (ESS). With the energy of NUTS, its divergences and the correlation of neighbours
+among the kept draws they are what posteriordb asks of a reference posterior.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ NUMBERS: dict[str, float] = {
     "ess_bulk": np.nan,
     "ess_tail": np.nan,
     "ess_kept": np.nan,  # bulk ESS of the draws that are kept
+    "autocorrelation": np.nan,  # of neighbours among the draws that are kept, the sign left out
+    "efmi": np.nan,  # fraction of missing information by the energy of NUTS, of the worst chain
     "divergences": 0,
     "divergent_share": 0.0,
     "acceptance": np.nan,
@@ -121,6 +124,23 @@ def effective_sizes(chains: Float[np.ndarray, "C draws m"], kind: str) -> tuple[
     # The tails of Vehtari et al.; ArviZ has no default for them since 1.0.
     tails = {"prob": (0.05, 0.95)} if kind == "tail" else {}
     return _by_coordinate(ess, chains, kind, **tails)
+
+
+def lagged_correlation(chains: Float[np.ndarray, "C draws m"], lag: int) -> tuple[float, ...]:
+    """The size of every coordinate's autocorrelation at a lag, from all draws of all chains.
+
+    If every `lag`-th draw is kept, this is the correlation of neighbours among them, with far less noise than they
+    themselves would show.
+    """
+    centred = chains - chains.mean((0, 1))
+    products = (centred[:, lag:] * centred[:, :-lag]).mean((0, 1))
+    return tuple(np.abs(products / centred.var((0, 1))).tolist())
+
+
+def energy_information(energy: Float[np.ndarray, "C draws"]) -> float:
+    """E-FMI of the worst chain: how much of the energy's variance one draw renews (Betancourt, 2016)."""
+    renewed = np.square(np.diff(energy, axis=1)).mean(1)
+    return float(np.min(renewed / energy.var(1)))
 
 
 def _by_coordinate(diagnostic: Any, chains: np.ndarray, method: str, **options: Any) -> tuple[float, ...]:

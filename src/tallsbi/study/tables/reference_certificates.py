@@ -36,7 +36,9 @@ def _row(part: pd.DataFrame, label: str) -> dict[str, Any]:
         "worst R-hat": _worst(part, "rhat", "max", ".4f"),
         "smallest bulk ESS": _worst(part, "ess_bulk", "min", ".0f"),
         "smallest tail ESS": _worst(part, "ess_tail", "min", ".0f"),
-        "divergences": _worst(part, "divergences", "sum", ".0f"),
+        "divergences": _worst(part, "divergences", "sum", ".0f") if "NUTS" in set(part.method) else "–",
+        "smallest E-FMI": _worst(part, "efmi", "min", ".2f"),
+        "largest autocorrelation": _worst(part, "autocorrelation", "max", ".3f"),
         "largest border mass": _worst(part, "border", "max", ".0e"),
         "sets passed": f"{int(passed.sum())} of {len(part)}",
         "failed sets": " ".join(str(index + 1) for index in sorted(part.set[~passed])) or "–",
@@ -61,7 +63,8 @@ def _note(tidy: pd.DataFrame) -> str:
     )
     return (
         "Worst value over the parameter sets of a task and n: rank-normalised split R-hat, effective sample sizes of "
-        "the coordinate with the fewest, divergent transitions in all chains together. A dash: the check does not "
+        "the coordinate with the fewest, divergent transitions in all chains together, E-FMI (how much of the energy's "
+        "variance one draw renews), correlation of neighbours among the kept draws. A dash: the check does not "
         "apply (independent draws of the exact posterior need none; a grid has its border mass, the probability "
         f"next to the edge of the grid). Failed sets by number, counted from 1. {verdict} The CSV has a row per set."
     )
