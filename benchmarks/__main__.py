@@ -10,7 +10,8 @@ import sys
 import benchmarks as package
 from benchmarks.report import Row, table
 
-NO_BENCHMARKS = {"__main__", "peers", "problems", "report", "tall"}  # `peers` is `make bench-peers`
+# `peers` is `make bench-peers`; the others but `report` take long.
+NO_BENCHMARKS = {"__main__", "peers", "problems", "refined", "report", "tall"}
 
 
 def names() -> list[str]:

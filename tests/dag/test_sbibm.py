@@ -29,6 +29,7 @@ partial: {n_max: [1, 2]}
 steps: {grid: [2, 4], samples: 20}
 many: {tasks: [sir], n_obs: [1, 4], samples: 20, max_steps: 4}
 horizon: {tasks: [sir], datasets: 6, n_obs: [1, 3], samples: 10}
+refined: {tasks: [sir], sets: 1, n_obs: [3], samples: 20, simulations: 1000}
 """
 METHODS = """
 GAUSS: {steps: 20, cov_samples: 50}

@@ -34,6 +34,9 @@ STACKED = {
         for task in STUDY.sbibm.known(CONFIG["sbibm"]["horizon"]["tasks"])
         for algorithm in STUDY.sbibm.methods_of("beyond")
     ],
+    "sbibm/refined": [
+        f"{SBIBM}/{task}/refined.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["refined"]["tasks"])
+    ],
     "jrnmm/lc2st": [
         f"{JRNMM}/{problem}/n_train~{n_train}/lc2st/{method}/n~{n}.csv"
         for problem in STUDY.jrnmm.problems

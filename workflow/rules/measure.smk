@@ -190,6 +190,32 @@ rule measure_calibration:
         "../scripts/measure_calibration.py"
 
 
+# Posteriors before and after further simulations near them (beyond the paper).
+rule measure_refined:
+    input:
+        network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",
+        observations=f"{SBIBM}/{{problem}}/refined/observations.nc",
+        references=f"{SBIBM}/{{problem}}/refined/references.nc",
+    output:
+        f"{SBIBM}/{{problem}}/refined.csv",
+    log:
+        f"{LOGS}/sbibm/{{problem}}/refined/samples.log",
+    benchmark:
+        f"{RECORDS}/sbibm/{{problem}}/refined/samples.tsv"
+    resources:
+        **cost("measure_refined/{problem}", lambda w: work.measure_refined(STUDY.sbibm.refine(w.problem))),
+    params:
+        code=lambda w: code(
+            "measure_refined",
+            *map(module_of, STUDY.sbibm.refine(w.problem).methods.options),
+            task_module(w.problem),
+        ),
+        config=lambda w: STUDY.sbibm.refine(w.problem).as_params(),
+        versions=versions("numba", "numpy", "POT", "torch"),
+    script:
+        "../scripts/measure_refined.py"
+
+
 # Accuracy against time steps and time (beyond the paper).
 rule time_steps:
     input:

@@ -60,3 +60,23 @@ rule observe_many:
         versions=versions("arviz", "jax", "numba", "numpy", "numpyro", "torch"),
     script:
         "../scripts/observe_many.py"
+
+
+# So has the study of refinements.
+use rule observe_many as observe_refined with:
+    output:
+        observations=f"{SBIBM}/{{problem}}/refined/observations.nc",
+        references=f"{SBIBM}/{{problem}}/refined/references.nc",
+    log:
+        f"{LOGS}/sbibm/{{problem}}/refined/observations.log",
+    benchmark:
+        f"{RECORDS}/sbibm/{{problem}}/refined/observations.tsv"
+    resources:
+        **cost(
+            "observe_many/{problem}",
+            CONFIG["sbibm"]["refined"]["sets"] * sum(CONFIG["sbibm"]["refined"]["n_obs"]),
+        ),
+    params:
+        code=lambda w: code("observe_many", task_module(w.problem)),
+        config=lambda w: STUDY.sbibm.observe_many(w.problem, "refined").as_params(),
+        versions=versions("arviz", "jax", "numba", "numpy", "numpyro", "torch"),

@@ -104,13 +104,14 @@ def refine(
         raise ValueError(f"simulations = {simulations}: refine needs at least {_FEWEST}.")
     algorithm = inputs.algorithm(method, settings, clip)
     around = Surroundings(posterior, groups[0], simulator, algorithm, method, seed)
-    refined = _refined(around, simulations)
+    refined = refined_around(around, simulations)
     if refined.report.outcome != REFINED:
         warnings.warn(f"refine: {refined.report}", NotRefined, stacklevel=3)
     return refined
 
 
-def _refined(around: Surroundings, simulations: int) -> RefinedPosterior:
+def refined_around(around: Surroundings, simulations: int) -> RefinedPosterior:
+    """The refinement itself, with `simulations` simulations at most."""
     centre, wide, several = around.first_proposal()
     if several:
         return _kept(

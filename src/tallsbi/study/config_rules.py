@@ -36,7 +36,15 @@ _LIMITS = [
     ("jrnmm.n_obs", "jrnmm.observations"),
     ("sbibm.steps.sets", "sbibm.sets"),
 ]
-_TASK_LISTS = ["tasks", "extra_tasks", "bounds_tasks", "steps.tasks", "many.tasks", "horizon.tasks"]
+_TASK_LISTS = [
+    "tasks",
+    "extra_tasks",
+    "bounds_tasks",
+    "steps.tasks",
+    "many.tasks",
+    "horizon.tasks",
+    "refined.tasks",
+]
 _METHOD_LISTS = ["many.methods", "partial.methods"]
 
 

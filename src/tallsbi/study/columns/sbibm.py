@@ -42,6 +42,12 @@ CALIBRATION = table(
     + " ".join(f"{name} {name}_low {name}_high" for name in MEASURES)
     + " horizon:int failed_n:int failure:text",
 )
+REFINED = table(
+    "sbibm/refined",
+    _RUN
+    + "state:text outcome:text simulations:int widening z_before z_after offset spread sw sw_self lost_share "
+    "reference_passed:bool",
+)
 TABLES = (
     DISTANCES,
     OTHER_BOUNDS,
@@ -54,4 +60,5 @@ TABLES = (
     STEPS,
     MANY,
     CALIBRATION,
+    REFINED,
 )

@@ -13,6 +13,7 @@ from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.reference import ReferenceSettings
+from tallsbi.study.settings.refine import RefineSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
@@ -267,18 +268,28 @@ class SbibmPart(TrainedPart):
 
     def calibration(self, problem: str, algorithm: str) -> HorizonSettings:
         """Calibration against n, one algorithm with as many steps as its samples have."""
+        return HorizonSettings.take(self._beyond(problem, algorithm), self.section["horizon"], self.config)
+
+    def refine(self, problem: str) -> RefineSettings:
+        """Refinements of posteriors of GAUSS_PD, or of another method where there is none; small fits, on the CPU."""
+        methods = self.methods_of("beyond")
+        start = next(name for name in ("GAUSS_PD", *methods) if name in methods)
+        given = self._beyond(problem, start) | {"device": "cpu"}
+        return RefineSettings.take(given, self.section["refined"], self.config["metrics"], self.config)
+
+    def _beyond(self, problem: str, algorithm: str) -> dict[str, Any]:
+        """One algorithm with the largest network, and as many steps as its samples have."""
         most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
         options = dict(self.methods_of("beyond")[algorithm])
         options["steps"] = min(options["steps"], self.section[most])
-        return HorizonSettings.take(
-            self.section["horizon"],
-            self.config,
-            problem=self.problem(problem),
-            n_train=self.most_simulations,
-            methods=self.with_shared({algorithm: options}, self.fidelity["uniform_switch"]),
-            bounds_factor=self.fidelity["uniform_bounds_factor"],
-        )
+        return {
+            "problem": self.problem(problem),
+            "n_train": self.most_simulations,
+            "methods": self.with_shared({algorithm: options}, self.fidelity["uniform_switch"]),
+            "bounds_factor": self.fidelity["uniform_bounds_factor"],
+        }
 
-    def observe_many(self, problem: str) -> ManySettings:
+    def observe_many(self, problem: str, study: str = "many") -> ManySettings:
+        """`study`: the section with its sizes."""
         named = self.problem(problem)
-        return ManySettings.take(self.section["many"], self.config, problem=named, chains=self.chains)
+        return ManySettings.take(self.section[study], self.config, problem=named, chains=self.chains)

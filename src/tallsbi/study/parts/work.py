@@ -9,6 +9,7 @@ from tallsbi.study.parts.jrnmm import JrnmmPart
 from tallsbi.study.parts.sbibm import SbibmPart
 from tallsbi.study.parts.toy import ToyPart
 from tallsbi.study.settings.horizon import HorizonSettings
+from tallsbi.study.settings.refine import RefineSettings
 from tallsbi.study.settings.sample import Methods, SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
@@ -102,6 +103,11 @@ def time_many(settings: TimeSettings) -> float:
 def measure_calibration(settings: HorizonSettings) -> float:
     (options,) = settings.methods.options.values()
     return sum(network_rows(options, settings.samples, n, settings.datasets) for n in settings.n_obs)
+
+
+def measure_refined(settings: RefineSettings) -> float:
+    """Thousands of simulations, which a refinement learns from and which it draws with the network for."""
+    return settings.sets * len(settings.n_obs) * settings.simulations / 1000
 
 
 def _toy_rows(m: int, options: Mapping[str, Any], samples: int, n_obs: tuple[int, ...]) -> float:

@@ -12,6 +12,7 @@ from tallsbi.random import torch_generator
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.settings.horizon import HorizonSettings
+from tallsbi.study.settings.refine import RefineSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
@@ -66,7 +67,9 @@ def sample(
 
 
 def network_engine(
-    saved: SavedNetwork, problem: TrainingProblem, settings: SampleSettings | TimeSettings | HorizonSettings
+    saved: SavedNetwork,
+    problem: TrainingProblem,
+    settings: SampleSettings | TimeSettings | HorizonSettings | RefineSettings,
 ) -> NetworkEngine:
     return NetworkEngine(
         saved,
