@@ -100,13 +100,18 @@ def test_several_modes_are_refused_before_anything_is_simulated(tmp_path, monkey
         return [modes for _ in rows]
 
     monkeypatch.setattr(Surroundings, "drawn", drawn)
+    x = datasets(1, 5)[0]
     with pytest.warns(NotRefined, match="several modes"):
-        result = posterior.refine(datasets(1, 5)[0], lambda theta: 1 / 0, **FEW)
+        result = posterior.refine(x, lambda theta: 1 / 0, **FEW, method="GAUSS_PD")
     assert result.report.outcome == "kept"
     assert result.report.simulations == 0
     result.save(tmp_path / "kept")
     loaded = RefinedPosterior.load(tmp_path / "kept")
     assert torch.equal(loaded.sample(5), result.sample(5))
+    # With the method and the settings it was called with, not with others.
+    plain = posterior.sample(x, 5, "GAUSS_PD", settings=FEW["settings"])
+    assert torch.equal(result.sample(5), plain)
+    assert not torch.equal(result.sample(5), posterior.sample(x, 5, "GAUSS_PD"))
 
 
 def test_a_posterior_at_a_bound_stays_inside():

@@ -104,7 +104,8 @@ def refine(
         raise ValueError(f"simulations = {simulations}: refine needs at least {_FEWEST}.")
     algorithm = inputs.algorithm(method, settings, clip)
     around = Surroundings(posterior, groups[0], simulator, algorithm, method, seed)
-    refined = refined_around(around, simulations)
+    how = {"method": method, "settings": None if settings is None else dict(settings), "clip": clip}
+    refined = replace(refined_around(around, simulations), drawn_with=how)
     if refined.report.outcome != REFINED:
         warnings.warn(f"refine: {refined.report}", NotRefined, stacklevel=3)
     return refined

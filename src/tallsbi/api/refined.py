@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,10 @@ class RefineReport:
 
 @dataclass(frozen=True, eq=False)
 class RefinedPosterior:
-    """The posterior of one dataset, whose n observations are `rows`; `start` is the posterior it was made from."""
+    """The posterior of one dataset, whose n observations are `rows`; `start` is the posterior it was made from.
+
+    `drawn_with`: the arguments `method`, `settings` and `clip` with which `start` was drawn, and is where it is kept.
+    """
 
     rows: Float[Tensor, "n k"]
     prior: Prior
@@ -86,6 +89,7 @@ class RefinedPosterior:
     likelihood: LocalLikelihood | None = None
     summary: Float[Tensor, "k"] | None = None
     start: TallPosterior | None = None
+    drawn_with: dict[str, Any] = field(default_factory=dict)
 
     @property
     def theta_dim(self) -> int:
@@ -104,10 +108,9 @@ class RefinedPosterior:
                 raise ValueError(
                     "start = None: a posterior that was not refined needs the one it started from."
                 )
-            algorithm = inputs.algorithm(inputs.METHOD, None, 3.0)
-            return drawing.draw(
-                self.start.engine, algorithm, inputs.METHOD, self.rows[None], samples, seed, None
-            )[0]
+            how = {"method": inputs.METHOD, "settings": None, "clip": 3.0} | self.drawn_with
+            algorithm, method = inputs.algorithm(**how), how["method"]
+            return drawing.draw(self.start.engine, algorithm, method, self.rows[None], samples, seed, None)[0]
         generator = torch_generator(seed, "api", "refined", "draws")
         target = local_target(self.likelihood, self.summary, len(self.rows), latent_prior(self.prior))
         size = max(4000, _DRAWS_PER_SAMPLE * samples)
@@ -132,6 +135,7 @@ class RefinedPosterior:
             header["numbers"] = {k: v for k, v in parts.items() if not isinstance(v, Tensor)}
         elif self.start is not None:
             self.start.save(folder / START)
+            header["drawn_with"] = self.drawn_with
         header["report"] = {k: None if v != v else v for k, v in header["report"].items()}  # JSON has no NaN
         folder.mkdir(parents=True, exist_ok=True)
         write_tensors(tensors, header, folder / FILE)
@@ -154,7 +158,7 @@ class RefinedPosterior:
         rows, prior = tensors.pop("rows"), from_json(header["prior"])
         if "numbers" not in header:
             start = TallPosterior.load(folder / START) if (folder / START).is_dir() else None
-            return cls(rows, prior, report, start=start)
+            return cls(rows, prior, report, start=start, drawn_with=header.get("drawn_with", {}))
         summary = tensors.pop("summary")
         return cls(rows, prior, report, LocalLikelihood(**tensors, **header["numbers"]), summary)
 
