@@ -116,7 +116,7 @@ slurm-test: $(READY) ## [cluster] test the cluster profile on a SLURM of our own
 	  $(BIN)/python tests/slurm/cluster.py stop; exit $$status
 
 .PHONY: bench
-bench: $(READY) ## time the hot loops against their bars (about two minutes)
+bench: $(READY) ## time the hot loops against their bars (a few minutes)
 	@$(BIN)/python -m benchmarks $$ARGS
 
 .PHONY: plan

@@ -8,7 +8,7 @@ What several algorithms have in common is in `tallsbi.algorithms.shared`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
@@ -65,3 +65,17 @@ class Algorithm(ABC):
 
     @abstractmethod
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples: ...
+
+    def sample_both(
+        self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter
+    ) -> tuple[Samples, Samples]:
+        """Draws of a clipped algorithm without and with its clipping, from the same noise: as `sample` gives them."""
+        self._require_box()
+        start = noise.states()
+        plain = replace(self, clip=None).sample(problem, samples, noise, progress)
+        noise.rewind(start)
+        return plain, self.sample(problem, samples, noise, progress)
+
+    def _require_box(self) -> None:
+        if self.clip is None:
+            raise ValueError(f"{type(self).__name__}(clip=None): draws with and without clipping need a box.")

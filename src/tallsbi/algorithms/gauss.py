@@ -18,8 +18,7 @@ from tallsbi.algorithms.shared.weighted import WeightedAlgorithm
 from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss import GaussScore
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Samples
+from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM
 from tallsbi.shapes import States
 
@@ -48,18 +47,16 @@ class Gauss(EstimatesCovariances, WeightedAlgorithm):
         for name, usual in zip(("cov_steps", "cov_samples"), _RUNS[self.covariances], strict=True):
             object.__setattr__(self, name, getattr(self, name) or usual)
 
-    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+    def tall(self, problem: Problem, samples: int, noise: Noise) -> TallScore:
         single = problem.score.bind(problem.x)
         if single.n == 1:  # the plain score needs no weights
-            tall: TallScore = FactorisedScore(single, problem.prior, problem.datasets)
-        else:
-            covariances = self.estimate(problem, noise)
-            if self.covariances == WHITENED:
-                # Where all draws of a run were projected to the edge of a box there is no spread, and no inverse.
-                variances = problem.prior.covariance().diagonal(dim1=-2, dim2=-1)
-                covariances = covariances + _LEAST_VARIANCE * torch.diag_embed(variances)[:, None]
-            tall = GaussScore(single, problem.prior, covariances, problem.x.dtype, self.switch_over)
-        return self.sampler.run(tall, samples, noise, progress)
+            return FactorisedScore(single, problem.prior, problem.datasets)
+        covariances = self.estimate(problem, noise)
+        if self.covariances == WHITENED:
+            # Where all draws of a run were projected to the edge of a box there is no spread, and no inverse.
+            variances = problem.prior.covariance().diagonal(dim1=-2, dim2=-1)
+            covariances = covariances + _LEAST_VARIANCE * torch.diag_embed(variances)[:, None]
+        return GaussScore(single, problem.prior, covariances, problem.x.dtype, self.switch_over)
 
     def _single_draws(self, problem: Problem, noise: Noise) -> Float[Tensor, "Bn S m"]:
         if self.covariances == WHITENED:

@@ -17,8 +17,7 @@ from tallsbi.compose.base import TallScore
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Samples
+from tallsbi.samplers.base import Noise
 
 _SCORES_AT_ONCE = 4_000_000  # scores held at once
 
@@ -38,22 +37,20 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
     narrowest: float = 1e-6
     widest: float = 1.0
 
-    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+    def tall(self, problem: Problem, samples: int, noise: Noise) -> TallScore:
         B, n, _ = problem.x.shape
         if n == 1:  # the plain score needs no weights
-            tall: TallScore = FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
-        else:
-            covariances = self.estimate(problem, noise)
-            size = max(1, _SCORES_AT_ONCE // (B * samples * problem.score.dim))
-            tall = GaussPDScore(
-                bind_blocks(problem.score, problem.x, size),
-                problem.prior,
-                covariances,
-                problem.x.dtype,
-                self.narrowest,
-                self.widest,
-            )
-        return self.sampler.run(tall, samples, noise, progress)
+            return FactorisedScore(problem.score.bind(problem.x), problem.prior, B)
+        covariances = self.estimate(problem, noise)
+        size = max(1, _SCORES_AT_ONCE // (B * samples * problem.score.dim))
+        return GaussPDScore(
+            bind_blocks(problem.score, problem.x, size),
+            problem.prior,
+            covariances,
+            problem.x.dtype,
+            self.narrowest,
+            self.widest,
+        )
 
     def _single_draws(self, problem: Problem, noise: Noise) -> Float[Tensor, "Bn S m"]:
         return whitened_draws(problem, noise, self.cov_steps, self.cov_samples)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.shared.weighted import WeightedAlgorithm
 from tallsbi.compose.jac import JacScore
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Samples
+from tallsbi.samplers.base import Noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,10 +14,9 @@ class Jac(WeightedAlgorithm):
     def score_evaluations(self) -> int:
         return self.steps
 
-    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+    def tall(self, problem: Problem, samples: int, noise: Noise) -> JacScore:
         single = problem.score.bind(problem.x)
-        tall = JacScore(single, problem.prior, problem.datasets, self.switch_over)
-        return self.sampler.run(tall, samples, noise, progress)
+        return JacScore(single, problem.prior, problem.datasets, self.switch_over)
 
 
 ALGORITHM = Jac

@@ -10,8 +10,7 @@ from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.shared.positive_definite import PositiveDefiniteAlgorithm
 from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Samples
+from tallsbi.samplers.base import Noise
 
 _OBSERVATIONS = 100  # held at once; samples are taken in blocks as well
 
@@ -22,10 +21,9 @@ class JacPD(PositiveDefiniteAlgorithm):
     def score_evaluations(self) -> int:
         return self.steps
 
-    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
+    def tall(self, problem: Problem, samples: int, noise: Noise) -> JacPDScore:
         blocks = bind_blocks(problem.score, problem.x, _OBSERVATIONS)
-        tall = JacPDScore(blocks, problem.prior, problem.datasets, self.narrowest)
-        return self.sampler.run(tall, samples, noise, progress)
+        return JacPDScore(blocks, problem.prior, problem.datasets, self.narrowest)
 
 
 ALGORITHM = JacPD

@@ -70,8 +70,29 @@ class Engine(ABC):
         progress: Progress = iter,
     ) -> Samples:
         """Draws in the parameter's own space, float64, on the CPU; `generators`: one, or one per dataset."""
-        engine = self.with_true_prior() if algorithm.true_prior else self
-        run = algorithm.sample(engine.problem(x), samples, Noise(generators, self.dtype), progress)
+        run = algorithm.sample(
+            self._problem_of(algorithm, x), samples, Noise(generators, self.dtype), progress
+        )
+        return self._returned(run)
+
+    def sample_both(
+        self,
+        algorithm: Algorithm,
+        x: Observations,
+        samples: int,
+        generators: list[torch.Generator],
+        progress: Progress = iter,
+    ) -> tuple[Samples, Samples]:
+        """The same of a clipped algorithm without and with its clipping, from the same noise."""
+        plain, clipped = algorithm.sample_both(
+            self._problem_of(algorithm, x), samples, Noise(generators, self.dtype), progress
+        )
+        return self._returned(plain), self._returned(clipped)
+
+    def _problem_of(self, algorithm: Algorithm, x: Observations) -> Problem:
+        return (self.with_true_prior() if algorithm.true_prior else self).problem(x)
+
+    def _returned(self, run: Samples) -> Samples:
         return replace(run, theta=self.to_parameter(run.theta.cpu().double()))
 
 

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tallsbi.algorithms.base import Problem
@@ -133,6 +133,9 @@ class BoundModuleScore(BoundScore):
     def __init__(self, score: ModuleScore, x: Float[Tensor, "B n d"]) -> None:
         self.score, self.x = score, x
         self.n, self.schedule = x.shape[1], score.schedule
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundModuleScore:
+        return BoundModuleScore(self.score, self.x[datasets])
 
     def __call__(self, theta: States, t: float) -> Scores:
         tau, _, std, scale = self.score.process.at(t)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from tallsbi.algorithms.base import Problem
@@ -89,6 +89,9 @@ class BoundSbiScore(BoundScore):
     def __init__(self, score: SbiScore, embedded: Float[Tensor, "B n *e"]) -> None:
         self.score, self.embedded = score, embedded
         self.n, self.schedule = embedded.shape[1], score.schedule
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundSbiScore:
+        return BoundSbiScore(self.score, self.embedded[datasets])
 
     def __call__(self, theta: States, t: float) -> Scores:
         tau, mu, scale = self.score.process.at(t)

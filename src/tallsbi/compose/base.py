@@ -11,11 +11,14 @@ precision, so Lambda = (alpha / sigma^2) I + sum_j E_j + (1 - n) E_prior: n term
 cancel on paper instead of in floating point.
 """
 
+from __future__ import annotations
+
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tallsbi.linalg.batched import inverse
@@ -42,9 +45,10 @@ class EventCount:
         self.first_time = torch.full((datasets,), torch.nan, dtype=torch.float64)
 
     def add(self, happened: Bool[Tensor, "B S"], t: float) -> None:
-        if not bool(happened.any()):
-            return
-        number = happened.sum(1).cpu()
+        if bool(happened.any()):
+            self.add_numbers(happened.sum(1).cpu(), t)
+
+    def add_numbers(self, number: Int[Tensor, "B"], t: float) -> None:
         # Samplers walk down from t = 1: the first event has the largest time.
         fresh = (number > 0) & (self.count == 0)
         self.first_time[fresh] = t
@@ -62,8 +66,28 @@ class TallScore(ABC):
         self.n, self.schedule, self.dim, self.datasets = single.n, single.schedule, prior.dim, datasets
         self.lost_definiteness = EventCount(datasets)
 
+    _per_dataset: tuple[str, ...] | None = None
+    """Names of what a composition keeps per dataset, [B, ...], beside score and prior; None: it does not say."""
+
     @abstractmethod
     def __call__(self, theta: States, t: float) -> States: ...
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> TallScore | None:
+        """The same for these datasets in this order, any of them more than once, with a count of its own.
+
+        None where the score, the prior or the composition cannot be had by dataset.
+        """
+        if self._per_dataset is None:
+            return None
+        single, prior = self.single.chosen(datasets), self.prior.chosen(datasets)
+        if single is None or prior is None:
+            return None
+        again = copy.copy(self)
+        again.single, again.prior, again.datasets = single, prior, len(datasets)
+        again.lost_definiteness = EventCount(len(datasets))
+        for name in self._per_dataset:
+            setattr(again, name, getattr(self, name)[datasets])
+        return again
 
 
 class WeightedScore(TallScore):

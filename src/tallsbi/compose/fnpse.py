@@ -19,6 +19,8 @@ _MARGIN = 10.0  # standard deviations of the noise at t = 0 that keep a density'
 class FactorisedScore(TallScore):
     """Sum of the single scores with the prior counted once; `prior_term` says along which path."""
 
+    _per_dataset = ()
+
     def __init__(
         self, single: BoundScore, prior: DiffusedPrior, datasets: int, prior_term: str = DIFFUSED
     ) -> None:

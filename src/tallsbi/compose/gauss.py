@@ -18,6 +18,8 @@ from tallsbi.shapes import States
 class GaussScore(WeightedScore):
     """Precision-weighted composition with constant covariances C_j [B, n, m, m]."""
 
+    _per_dataset = ("_excess_sum", "_stacked")
+
     def __init__(
         self,
         single: BoundScore,

@@ -12,10 +12,12 @@ and n = 8, draws then are 0.7 to 1.4 posterior standard deviations off (W1), wit
 a trained network (SLCP) the two differ by less than the scatter between datasets.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.compose.base import TallScore
@@ -30,6 +32,8 @@ class GaussPDScore(TallScore):
 
     `blocks`: the n observations in order, in one or more bound scores.
     """
+
+    _per_dataset = ("_values", "_axes")
 
     def __init__(
         self,
@@ -54,6 +58,14 @@ class GaussPDScore(TallScore):
         # Stacked so that sum_j E_j d_j is one matrix product over (observation, coordinate).
         sizes = [block.n for block in blocks]
         self._stacked = [part.flatten(1, 2).to(dtype) for part in (gain + prior_excess).split(sizes, 1)]
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> GaussPDScore | None:
+        again, blocks = super().chosen(datasets), [block.chosen(datasets) for block in self.blocks]
+        if not isinstance(again, GaussPDScore) or None in blocks:
+            return None
+        again.blocks = [block for block in blocks if block is not None]
+        again._stacked = [part[datasets] for part in self._stacked]
+        return again
 
     def __call__(self, theta: States, t: float) -> States:
         ratio = self.schedule.alpha(t) / self.schedule.sigma2(t)

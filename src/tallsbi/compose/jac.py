@@ -15,6 +15,8 @@ from tallsbi.shapes import States
 class JacScore(WeightedScore):
     """Precision-weighted composition with Jacobian covariances."""
 
+    _per_dataset = ()
+
     def _weighted(self, theta: States, t: float) -> States:
         B, S, m = theta.shape
         ratio, sigma2 = self.schedule.alpha(t) / self.schedule.sigma2(t), self.schedule.sigma2(t)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.schedule import Schedule
@@ -75,6 +75,11 @@ class DiffusedPrior(ABC):
     def repeat(self, n: int) -> DiffusedPrior:
         """Every dataset's prior n times over, in the order of `repeat_interleave`; itself where all share one."""
         return self
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> DiffusedPrior | None:
+        """The priors of these datasets, any more than once; itself where all share one, None where it cannot be had."""
+        one_for_all = type(self).repeat is DiffusedPrior.repeat
+        return self if one_for_all else None
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ has the constant precision cov^-1 + (alpha / sigma^2) I.
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.priors.base import Bounds, Prior, StandardMap, described
@@ -83,6 +84,14 @@ class Gaussian(Prior):
         if self.mean.shape[0] == 1:
             return self
         return Gaussian(self.mean.repeat_interleave(n, 0), self.cov.repeat_interleave(n, 0))
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> Gaussian:
+        if self.mean.shape[0] == 1:
+            return self
+        again = copy.copy(self)
+        for name in ("mean", "cov", "_factor", "_precision", "_eigenvalues", "_eigenvectors"):
+            setattr(again, name, getattr(self, name)[datasets])
+        return again
 
     def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> Gaussian:
         return Gaussian(self.mean.to(dtype=dtype, device=device), self.cov.to(dtype=dtype, device=device))

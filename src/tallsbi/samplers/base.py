@@ -44,6 +44,14 @@ class Noise:
             )
         return torch.stack([self._draw(generator, samples, dim) for generator in self.generators])
 
+    def states(self) -> list[Tensor]:
+        """Where the generators are, for `rewind`."""
+        return [generator.get_state() for generator in self.generators]
+
+    def rewind(self, states: list[Tensor]) -> None:
+        for generator, state in zip(self.generators, states, strict=True):
+            generator.set_state(state)
+
     def _draw(self, generator: torch.Generator, *shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=self.dtype, device=self.device)
 

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from tallsbi.shapes import Jacobians, Observations, Scores, States
 
@@ -30,6 +32,10 @@ class BoundScore(ABC):
     def total(self, theta: States, t: float) -> States:
         """Sum of the scores over the observations; overridden where the sum is cheaper than its terms."""
         return self(theta, t).sum(2)
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundScore | None:
+        """The same for these datasets in this order, any of them more than once; None where it cannot be had."""
+        return None
 
     def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:
         """Scores and Jacobians d score_i / d theta_k; by forward-mode differentiation unless overridden."""

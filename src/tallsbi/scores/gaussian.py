@@ -6,8 +6,10 @@ observation and mean_j = V (noise^-1 x_j + C^-1 mu); diffused, it is N(sqrt(alph
 
 from __future__ import annotations
 
+import copy
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.priors.gaussian import Gaussian
@@ -46,6 +48,14 @@ class BoundGaussianScore(BoundScore):
         self.means, self.schedule = means, schedule
         self.n = means.shape[1]
         self._eigenvalues, self._eigenvectors = torch.linalg.eigh(cov)
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundGaussianScore:
+        again = copy.copy(self)
+        again.means = self.means[datasets]
+        if len(self._eigenvalues) > 1:
+            again._eigenvalues = self._eigenvalues[datasets]
+            again._eigenvectors = self._eigenvectors[datasets]
+        return again
 
     def precision(self, t: float) -> Float[Tensor, "#B m m"]:
         """(alpha V + sigma^2 I)^-1, shared by all observations."""

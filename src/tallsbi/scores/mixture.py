@@ -9,10 +9,11 @@ responsibilities at (theta_t, t), and its Jacobian follows in closed form.
 
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.schedule import Schedule
@@ -51,6 +52,11 @@ class BoundMixtureScore(BoundScore):
         self.log_weights, self.variances, self.schedule = log_weights.mT, variances, schedule
         self.means = means.transpose(1, 2).contiguous()  # [B, K, n, m]
         self.n = means.shape[1]
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundMixtureScore:
+        again = copy.copy(self)
+        again.log_weights, again.means = self.log_weights[datasets], self.means[datasets]
+        return again
 
     def _responsibilities(self, theta: Tensor, t: float) -> tuple[Tensor, Tensor, Tensor]:
         """Responsibilities [B, S, K, n]; pulls precision * sqrt(alpha) mean [B, K, n, m]; precisions [K, m].

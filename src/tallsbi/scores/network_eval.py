@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -81,6 +81,9 @@ class BoundNetworkScore(BoundScore):
     ) -> None:
         self.n, self.schedule = from_x.shape[1], schedule
         self._network, self._trunk, self._from_x = network, trunk, from_x
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundNetworkScore:
+        return BoundNetworkScore(self._network, self._trunk, self._from_x[datasets], self.schedule)
 
     @torch.no_grad()
     def __call__(self, theta: States, t: float) -> Scores:

@@ -13,13 +13,14 @@ layer is evaluated in chunks that stay in cache: no [B, S, n, 5m] tensor is ever
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.scores.base import BoundScore, Score
@@ -91,6 +92,16 @@ class BoundPerturbedScore(BoundScore):
         self.exact, self.net, self.eps = exact, net, eps
         self.n, self.schedule = exact.n, exact.schedule
         self._from_x = x @ net.w_x + net.bias[:, None]
+
+    def chosen(self, datasets: Int[Tensor, "V"]) -> BoundPerturbedScore | None:
+        exact = self.exact.chosen(datasets)
+        if exact is None:
+            return None
+        again = copy.copy(self)
+        again.__dict__.pop("_pair", None)
+        again.exact, again._from_x = exact, self._from_x[datasets]
+        again.net = Perturbation(*(part[datasets] for part in vars(self.net).values()))
+        return again
 
     @cached_property
     def _pair(self) -> Float[Tensor, "B h mm"]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from settings import methods, sampling
 
 from tallsbi.runner.config import load_or_exit, merge
 from tallsbi.study.config_rules import problems
@@ -268,3 +269,20 @@ def test_reading_the_settings_waits_for_no_library():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT / "src"
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_clipped_variant_beside_the_plain_one_counts_its_share():
+    given = methods(
+        GAUSS={"steps": 10, "cov_steps": 5, "cov_samples": 20},
+        LANGEVIN={"steps": 4, "inner_steps": 5},
+        JAC={"steps": 10},
+    )
+
+    def rows(*names):
+        return work.sample(sampling("slcp", methods=given, names=names, n_obs=(8,)), 3)
+
+    for name, share in {"LANGEVIN": work.CLIPPED_SHARE["LANGEVIN"], "JAC": 1.0}.items():
+        assert rows(name) == rows(f"{name}-clip")
+        assert rows(name, f"{name}-clip") == pytest.approx((1 + share) * rows(name))
+    both = rows("GAUSS", "GAUSS-clip") / rows("GAUSS")
+    assert 1 < both < 1 + work.CLIPPED_SHARE["GAUSS"]  # the covariances are shared

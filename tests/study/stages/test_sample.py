@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from settings import methods, sampling
 
 from tallsbi.api.engine import normalised_prior
 from tallsbi.schedule import NETWORK
-from tallsbi.study.stages.sample import sample
+from tallsbi.study.stages.sample import sample, sample_all
 from tallsbi.study.stages.simulate import observations, simulations
 from tallsbi.study.tasks import load
 from tallsbi.training.loop import train
@@ -46,6 +47,25 @@ def test_a_set_does_not_depend_on_the_others(trained):
     together = sample(settings, "DET_GEF-clip", saved, data)
     alone = sample(replace(settings, batch="2-of-3"), "DET_GEF-clip", saved, data)
     np.testing.assert_allclose(together.theta.sel(set=1), alone.theta.sel(set=1), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["sets", "calibration"])
+@pytest.mark.parametrize("method", ["DET_GEF", "JAC"])
+def test_plain_and_clipped_draws_in_one_pass_are_those_of_either_alone(trained, method, kind):
+    name, saved = trained
+    names = (method, f"{method}-clip")
+    settings = sampling(name, methods=METHODS, names=names, n_obs=(1, 4), kind=kind, dtype="float64")
+    data = observations(load(name), 3, 4, 1)
+    both = sample_all(settings, saved, data)
+    assert list(both) == list(names)
+    for each in names:
+        alone = sample(settings, each, saved, data)
+        assert both[each].attrs == alone.attrs
+        xr.testing.assert_allclose(both[each], alone, rtol=1e-7, atol=1e-7)
+        only = sample_all(replace(settings, names=(each,)), saved, data)
+        assert list(only) == [each]
+        xr.testing.assert_identical(only[each], alone)
+    xr.testing.assert_identical(both[method], sample(settings, method, saved, data))
 
 
 def test_bounds_factor_widens_a_uniform_prior_and_leaves_a_gaussian_alone(trained):

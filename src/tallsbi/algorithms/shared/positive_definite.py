@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.base import Algorithm
+from tallsbi.algorithms.shared.composed import ComposedAlgorithm
 from tallsbi.samplers.multistep import Multistep
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositiveDefiniteAlgorithm(Algorithm):
+class PositiveDefiniteAlgorithm(ComposedAlgorithm):
     """`churn`: noise of the solver, 0 for none; `narrowest`: the smallest variance of a single posterior, relative to
     the prior's."""
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.algorithms.base import Problem
+from tallsbi.algorithms.shared.composed import ComposedAlgorithm
 from tallsbi.compose.fnpse import DIFFUSED, FactorisedScore
-from tallsbi.progress import Progress
-from tallsbi.samplers.base import Noise, Sampler, Samples
+from tallsbi.samplers.base import Noise, Sampler
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummedScores(Algorithm, Sampler):
+class SummedScores(ComposedAlgorithm, Sampler):
     """To be combined with a sampler: `class DetGefAlgorithm(SummedScores, DetGef)`."""
 
     prior_term = DIFFUSED  # without an annotation: not a setting here
@@ -18,11 +18,14 @@ class SummedScores(Algorithm, Sampler):
     def score_evaluations(self) -> int:
         return self.evaluations
 
-    def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
-        tall = FactorisedScore(
+    @property
+    def sampler(self) -> Sampler:
+        return self
+
+    def tall(self, problem: Problem, samples: int, noise: Noise) -> FactorisedScore:
+        return FactorisedScore(
             problem.score.bind(problem.x), problem.prior, problem.datasets, self.prior_term
         )
-        return self.run(tall, samples, noise, progress)
 
 
 @dataclass(frozen=True, kw_only=True)

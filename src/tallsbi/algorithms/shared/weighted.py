@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tallsbi.algorithms.base import Algorithm
+from tallsbi.algorithms.shared.composed import ComposedAlgorithm
 from tallsbi.samplers.ddim import DDIM, eta_for
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedAlgorithm(Algorithm):
+class WeightedAlgorithm(ComposedAlgorithm):
     """DDIM's churn (None: the paper's, by T) and the switch-over (`tallsbi.compose.base.WeightedScore`)."""
 
     eta: float | None = None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tallsbi.algorithms import base_name
+from tallsbi.algorithms import CLIP_SUFFIX, base_name
 from tallsbi.study.parts.jrnmm import JrnmmPart
 from tallsbi.study.parts.sbibm import SbibmPart
 from tallsbi.study.parts.toy import ToyPart
@@ -19,6 +19,8 @@ STEP_ROWS = 150
 """Rows that go through a network in the time a step takes beside them."""
 TOY_STEP_ROWS = 2000
 """The same for an exact score."""
+CLIPPED_SHARE = {"GAUSS": 0.3, "LANGEVIN": 0.6}
+"""What a clipped variant adds to its plain run in one pass, mean over SLCP, LV and SIR; all of it where unknown."""
 BATCH_ROWS = 60
 """Rows that go through a network in the time a batch of a training takes beside them."""
 ENCODED_PLACES = 60
@@ -48,8 +50,21 @@ def train_groups(settings: TrainGroupsSettings) -> float:
 
 def sample(settings: SampleSettings, datasets: int = 1) -> float:
     """For so many datasets."""
-    options = [settings.methods.options[base_name(name)] for name in settings.names]
-    return sum(network_rows(one, settings.samples, n, datasets) for one in options for n in settings.n_obs)
+    return sum(
+        _rows_of(settings, name, n, datasets)
+        for name in dict.fromkeys(map(base_name, settings.names))
+        for n in settings.n_obs
+    )
+
+
+def _rows_of(settings: SampleSettings, name: str, n: int, datasets: int) -> float:
+    """Of one method; its clipped variant beside the plain one shares the covariances and adds its forks only."""
+    options = settings.methods.options[name]
+    rows = network_rows(options, settings.samples, n, datasets)
+    if not {name, name + CLIP_SUFFIX} <= set(settings.names):
+        return rows
+    share = CLIPPED_SHARE.get(options.get("algorithm", name), 1.0)
+    return rows + share * network_rows({**options, "cov_steps": 0}, settings.samples, n, datasets)
 
 
 def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from tallsbi.study.stages.health import HEALTH
 if TYPE_CHECKING:
     import xarray as xr
 
+Run = TypeVar("Run")
 Stream = Callable[[int, int], tuple[Name, ...]]
 """The name of the random stream of (n, number of the dataset)."""
 
@@ -30,6 +31,15 @@ class Engine(Protocol):
     def sample(
         self, algorithm: Algorithm, x: Tensor, samples: int, generators: list[torch.Generator]
     ) -> Samples: ...
+
+
+@runtime_checkable
+class EngineOfBoth(Protocol):
+    """What solves them without and with clipping at once."""
+
+    def sample_both(
+        self, algorithm: Algorithm, x: Tensor, samples: int, generators: list[torch.Generator]
+    ) -> tuple[Samples, Samples]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +87,56 @@ def tall_draws(
     All datasets are solved in one call per n, each with a stream of its own; or `sharing` of them per call, with the
     stream of the first.
     """
+    drawn = _solved(
+        engine.sample, algorithm, datasets, n_obs, samples, seed, stream, device, sharing, progress
+    )
+    return _packed(drawn, datasets, algorithm)
+
+
+def both_draws(
+    engine: EngineOfBoth,
+    algorithm: Algorithm,
+    datasets: Datasets,
+    n_obs: Sequence[int],
+    samples: int,
+    seed: int,
+    stream: Stream,
+    *,
+    device: str = "cpu",
+    sharing: int | None = None,
+    progress: Callable = iter,
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """The same of a clipped algorithm without and with its clipping, from the same streams."""
+    drawn = _solved(
+        engine.sample_both, algorithm, datasets, n_obs, samples, seed, stream, device, sharing, progress
+    )
+    plain = {n: [pair[0] for pair in pairs] for n, pairs in drawn.items()}
+    clipped = {n: [pair[1] for pair in pairs] for n, pairs in drawn.items()}
+    return _packed(plain, datasets, algorithm), _packed(clipped, datasets, algorithm)
+
+
+def _solved(
+    solve: Callable[..., Run],
+    algorithm: Algorithm,
+    datasets: Datasets,
+    n_obs: Sequence[int],
+    samples: int,
+    seed: int,
+    stream: Stream,
+    device: str,
+    sharing: int | None,
+    progress: Callable,
+) -> dict[int, list[Run]]:
+    """What `solve` gives by n, one call after the other."""
     size = sharing or len(datasets.x)
     blocks = [(n, slice(at, at + size)) for n in n_obs for at in range(0, len(datasets.x), size)]
-    runs: dict[int, list[Samples]] = {int(n): [] for n in n_obs}
+    runs: dict[int, list[Run]] = {int(n): [] for n in n_obs}
     for n, rows in progress(blocks):
         numbers = datasets.numbers[rows]
         names = [stream(int(n), int(number)) for number in (numbers[:1] if sharing else numbers)]
         generators = [torch_generator(seed, *name, device=device) for name in names]
-        runs[int(n)].append(engine.sample(algorithm, datasets.block(rows, n), samples, generators))
-    return _packed(runs, datasets, algorithm)
+        runs[int(n)].append(solve(algorithm, datasets.block(rows, n), samples, generators))
+    return runs
 
 
 def _packed(runs: dict[int, list[Samples]], datasets: Datasets, algorithm: Algorithm) -> xr.Dataset:

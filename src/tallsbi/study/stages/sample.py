@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from tallsbi.algorithms import CLIP_SUFFIX, base_name
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import torch_generator
 from tallsbi.samplers.ddim import DDIM
@@ -16,7 +17,7 @@ from tallsbi.study.settings.refine import RefineSettings
 from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
-from tallsbi.study.stages.draws import Datasets, Stream, tall_draws
+from tallsbi.study.stages.draws import Datasets, Stream, both_draws, tall_draws
 from tallsbi.study.stages.health import prior_variables
 from tallsbi.study.tasks import simulator
 from tallsbi.study.tasks.base import TrainingProblem
@@ -35,35 +36,57 @@ def sample(
     progress: Callable = iter,
 ) -> xr.Dataset:
     """Draws [n, set, sample, parameter] of one method, in the parameter's own space, with their health."""
-    problem, algorithm = simulator(settings.problem), settings.methods.algorithm(method)
+    (run,) = _draws(settings, [method], saved, observations, progress)
+    return run
+
+
+def sample_all(
+    settings: SampleSettings, saved: SavedNetwork, observations: xr.Dataset, progress: Callable = iter
+) -> dict[str, xr.Dataset]:
+    """The same for every method of the settings; a method and its clipped variant are drawn in one pass."""
+    drawn: dict[str, xr.Dataset] = {}
+    for name in dict.fromkeys(map(base_name, settings.names)):
+        forms = [form for form in (name, name + CLIP_SUFFIX) if form in settings.names]
+        drawn |= zip(forms, _draws(settings, forms, saved, observations, progress), strict=True)
+    return {method: drawn[method] for method in settings.names}
+
+
+def _draws(
+    settings: SampleSettings,
+    forms: list[str],
+    saved: SavedNetwork,
+    observations: xr.Dataset,
+    progress: Callable,
+) -> list[xr.Dataset]:
+    """Of one method: plain, clipped, or both in this order."""
+    problem, algorithm = simulator(settings.problem), settings.methods.algorithm(forms[-1])
     if settings.batch is not None:
         observations = batch_of(observations, "set", settings.batch)
     datasets = Datasets.of(observations)
     if settings.kind == "single":
         datasets = datasets.each_alone()
-    engine = network_engine(saved, problem, settings)
+    engine, method = network_engine(saved, problem, settings), base_name(forms[0])
     if settings.learned_prior:
         # Only GAUSS says how to get the covariance of the learned prior.
         runner = DDIM(steps=algorithm.cov_steps, eta=algorithm.cov_eta)
         name = (*problem.stream, settings.n_train, method, "prior")
-        stream = torch_generator(settings.seed, *name, device=settings.device)
-        engine = engine.with_learned_prior(runner, algorithm.cov_samples, stream)
-    run = tall_draws(
-        engine,
-        algorithm,
-        datasets,
-        settings.n_obs,
-        settings.samples,
-        settings.seed,
-        _stream(problem, method, settings),
-        device=settings.device,
-        sharing=CALIBRATION_PAIRS_PER_CALL if settings.kind == "calibration" else None,
-        progress=progress,
+        generator = torch_generator(settings.seed, *name, device=settings.device)
+        engine = engine.with_learned_prior(runner, algorithm.cov_samples, generator)
+    given = (engine, algorithm, datasets, settings.n_obs, settings.samples, settings.seed)
+    # Plain and clipped draws have the same streams, whether one of them is wanted or both.
+    stream = _stream(problem, method, settings)
+    sharing = CALIBRATION_PAIRS_PER_CALL if settings.kind == "calibration" else None
+    options = {"device": settings.device, "sharing": sharing, "progress": progress}
+    runs = (
+        both_draws(*given, stream, **options) if len(forms) > 1 else (tall_draws(*given, stream, **options),)
     )
-    run = run.assign(prior_variables(problem.prior, "set"))
-    return run.assign_coords(parameter=list(problem.parameter_names)).assign_attrs(
-        task=problem.name, method=method, n_train=settings.n_train
-    )
+    common = prior_variables(problem.prior, "set")
+    return [
+        run.assign(common)
+        .assign_coords(parameter=list(problem.parameter_names))
+        .assign_attrs(task=problem.name, method=form, n_train=settings.n_train)
+        for form, run in zip(forms, runs, strict=True)
+    ]
 
 
 def network_engine(
