@@ -1,6 +1,7 @@
 """What all rules share: the resolved configuration, paths, what a job costs, and the params that decide what reruns."""
 
 import re
+from functools import cache
 
 from tallsbi.algorithms import base_name
 from tallsbi.algorithms import module_of as algorithm_module
@@ -93,6 +94,8 @@ def part_of(wildcards):
     return STUDY.trained[wildcards.part]
 
 
+# Hundreds of jobs share a few dozen scripts: each walk through the code is done once per start of the workflow.
+@cache
 def code(script, *modules):
     """Fingerprint of a script and all it imports, and of modules it loads by name."""
     return fingerprint(f"workflow/scripts/{script}.py", *modules, root=ROOT)
@@ -104,6 +107,7 @@ def module_of(method):
     return algorithm_module(CONFIG["methods"][name].get("algorithm", name))
 
 
+@cache
 def versions(*packages):
     """Versions of the packages that decide a rule's numbers."""
     return provenance.versions(packages)
