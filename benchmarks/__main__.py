@@ -10,8 +10,8 @@ import sys
 import benchmarks as package
 from benchmarks.report import Row, table
 
-# `peers` is `make bench-peers`; the others but `report` take long.
-NO_BENCHMARKS = {"__main__", "peers", "problems", "refined", "report", "tall"}
+# `peers` and `precision_table` are run by their names.
+NO_BENCHMARKS = {"__main__", "peers", "precision_table", "problems", "refined", "report", "tall"}
 
 
 def names() -> list[str]:

@@ -41,6 +41,7 @@ STUDY = [
     {"artifacts", "config_rules"},
     {"report"},
     {"project"},
+    {"machine"},
     {"__main__"},
 ]
 

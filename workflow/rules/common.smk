@@ -13,6 +13,7 @@ from tallsbi.runner.fingerprint import fingerprint
 from tallsbi.runner.recall import recall, renew
 from tallsbi.study import artifacts
 from tallsbi.study.config_rules import problems as config_problems
+from tallsbi.study.machine import demand_precision
 from tallsbi.study.parts.study import Study
 from tallsbi.study.parts import work
 from tallsbi.study.tasks import module_of as task_module
@@ -41,6 +42,8 @@ if workflow.is_main_process:
 onstart:
     if CONFIG["device"] == "cuda" and workflow.local_exec:
         guard.demand_gpu()
+    if workflow.local_exec:
+        demand_precision(CONFIG["precision"], CONFIG["device"])
     guard.register(run_name(CONFIG))
     display.expect(
         {

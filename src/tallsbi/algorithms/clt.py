@@ -52,15 +52,18 @@ class CLT(Algorithm):
         order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may have one ancestor
         theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))
         none = torch.zeros(B, dtype=torch.int64)
-        lost = (~theta.isfinite().all(-1)).sum(1)
+        lost = (~theta.isfinite().all(-1)).sum(1).cpu()
         times = torch.full((B,), torch.nan, dtype=torch.float64)
         return Samples(theta, Health(none, times, lost, times))
 
 
 def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:
+    here = prior.to(device=noise.generators[0].device)  # drawn where the generators are
     if len(noise.generators) == 1:
-        return prior.sample(datasets * count, noise.generators[0]).float().unflatten(0, (datasets, count))
-    return torch.stack([prior.sample(count, generator).float() for generator in noise.generators])
+        start = here.sample(datasets * count, noise.generators[0]).float().unflatten(0, (datasets, count))
+    else:
+        start = torch.stack([here.sample(count, generator).float() for generator in noise.generators])
+    return start.to(noise.device)
 
 
 ALGORITHM = CLT

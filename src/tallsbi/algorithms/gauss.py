@@ -73,7 +73,7 @@ def _per_observation(noise: Noise, n: int) -> Noise:
 
 class _BlockNoise(Noise):
     def __init__(self, noise: Noise, n: int) -> None:
-        super().__init__(noise.generators, noise.dtype)
+        super().__init__(noise.generators, noise.dtype, noise.device)
         self.n = n
 
     def __call__(self, datasets: int, samples: int, dim: int) -> States:

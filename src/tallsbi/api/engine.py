@@ -10,12 +10,14 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.api.devices import device_of, precision_of
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
@@ -24,6 +26,7 @@ from tallsbi.scores.context import with_context
 from tallsbi.scores.learned_prior import LearnedPrior
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
+from tallsbi.scores.precision import FLOAT32
 from tallsbi.shapes import Observations, States
 from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
 from tallsbi.summaries.likelihood import SummaryLikelihood
@@ -57,6 +60,16 @@ class Engine(ABC):
         """The same with the prior's own bounds."""
         return self
 
+    def placed(self, device: Any = None, precision: Any = None) -> Engine:
+        """The same on another device or in another precision; None: as it is."""
+        for key, value, only in (("device", device, "cpu"), ("precision", precision, FLOAT32)):
+            if value is not None and str(value) != only:
+                raise ValueError(
+                    f"{key} = {str(value)!r}: a {type(self).__name__} draws with {only!r} only, since its network is "
+                    f"not one that `fit` made; leave out {key}."
+                )
+        return self
+
     def scaled(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
         """Observations on the scale on which they are compared with the training's: their own, or logarithms."""
         return x
@@ -70,10 +83,9 @@ class Engine(ABC):
         progress: Progress = iter,
     ) -> Samples:
         """Draws in the parameter's own space, float64, on the CPU; `generators`: one, or one per dataset."""
-        run = algorithm.sample(
-            self._problem_of(algorithm, x), samples, Noise(generators, self.dtype), progress
-        )
-        return self._returned(run)
+        problem = self._problem_of(algorithm, x)
+        noise = Noise(generators, self.dtype, problem.x.device)
+        return self._returned(algorithm.sample(problem, samples, noise, progress))
 
     def sample_both(
         self,
@@ -84,9 +96,9 @@ class Engine(ABC):
         progress: Progress = iter,
     ) -> tuple[Samples, Samples]:
         """The same of a clipped algorithm without and with its clipping, from the same noise."""
-        plain, clipped = algorithm.sample_both(
-            self._problem_of(algorithm, x), samples, Noise(generators, self.dtype), progress
-        )
+        problem = self._problem_of(algorithm, x)
+        noise = Noise(generators, self.dtype, problem.x.device)
+        plain, clipped = algorithm.sample_both(problem, samples, noise, progress)
         return self._returned(plain), self._returned(clipped)
 
     def _problem_of(self, algorithm: Algorithm, x: Observations) -> Problem:
@@ -102,6 +114,7 @@ class NetworkEngine(Engine):
 
     `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
     precision (see `with_learned_prior`). `summaries` were learnt of the same simulations, for the method CLT.
+    `precision`: of the network's hidden products (`tallsbi.scores.precision`).
     """
 
     saved: SavedNetwork
@@ -111,6 +124,7 @@ class NetworkEngine(Engine):
     device: str = "cpu"
     learned_covariance: Float[Tensor, "m m"] | None = None
     summaries: SummaryLikelihood | None = None
+    precision: str = FLOAT32
 
     @property
     def described(self) -> str:  # type: ignore[override]
@@ -139,13 +153,14 @@ class NetworkEngine(Engine):
         plain = self.problem(torch.ones(1, 1, len(self.saved.normaliser.x_mean)))
         empty = torch.zeros_like(plain.x)
         unconditional = FactorisedScore(plain.score.bind(empty), plain.prior, datasets=1)
-        theta = runner.run(unconditional, samples, Noise([generator], self.dtype)).theta[0]
+        noise = Noise([generator], self.dtype, empty.device)
+        theta = runner.run(unconditional, samples, noise).theta[0]
         return replace(self, learned_covariance=torch.cov(theta.double().mT))
 
     def problem(self, x: Observations) -> Problem:
         # A copy: `to` converts a network in place, and this one is not ours.
         network = copy.deepcopy(self.saved.network).to(dtype=self.dtype, device=self.device)
-        score = NetworkScore(network, self.saved.schedule)
+        score = NetworkScore(network, self.saved.schedule, self.precision)
         inputs = self.saved.normaliser.x(x.double()).to(dtype=self.dtype, device=self.device)
         if self.knows_prior:
             inputs = with_context(inputs)
@@ -153,8 +168,15 @@ class NetworkEngine(Engine):
             empty = torch.zeros_like(inputs[:1, :1])
             return Problem(score, LearnedPrior(score, empty, self.learned_covariance), inputs)
         prior = normalised_prior(self.prior, self.saved, self.bounds_factor)
-        bound = None if self.summaries is None else self.summaries.bind(self._features(x))
+        bound = None
+        if self.summaries is not None:
+            bound = self.summaries.to(self.device).bind(self._features(x).to(self.device))
         return Problem(score, prior.to(dtype=self.dtype, device=self.device), inputs, bound)
+
+    def placed(self, device: Any = None, precision: Any = None) -> NetworkEngine:
+        place = self.device if device is None else device_of(device)
+        chosen = precision_of(self.precision if precision is None else precision, place)
+        return replace(self, device=place, precision=chosen)
 
     def with_true_prior(self) -> NetworkEngine:
         return replace(self, bounds_factor=1.0)
@@ -169,8 +191,9 @@ class NetworkEngine(Engine):
     ) -> NetworkEngine:
         """The same with summaries learnt of these simulations, for the method CLT."""
         theta = self.saved.normaliser.theta(latent)
-        learnt = SummaryLikelihood.fit(theta, self._features(x), seed, min(epochs, SUMMARY_EPOCHS), seconds)
-        return replace(self, summaries=learnt)
+        rows = theta.to(self.device), self._features(x).to(self.device)
+        learnt = SummaryLikelihood.fit(*rows, seed, min(epochs, SUMMARY_EPOCHS), seconds)
+        return replace(self, summaries=None if learnt is None else learnt.to("cpu"))
 
     @torch.no_grad()
     def _features(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b e"]:

@@ -48,6 +48,7 @@ def save(
         "prior": to_json(posterior.prior),
         "bounds_factor": posterior.bounds_factor,
         "dtype": str(posterior.dtype).removeprefix("torch."),
+        "precision": posterior.precision,
         "farthest": None if known is None else known.farthest,
         "layout": layout.to_json(),
         "horizons": {method: horizon.to_json() for method, horizon in horizons.items()},
@@ -91,6 +92,7 @@ def load(
             dtype=_DTYPES[header.get("dtype", "float32")],
             learned_covariance=tensors.pop(_COVARIANCE, None),
             summaries=_summaries(tensors, header.get("summaries")),
+            precision=str(header.get("precision", "float32")),
         )
         known = None
         if header["farthest"] is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallsbi.api import inputs
 from tallsbi.api.budget import Budget, free, seconds_of
+from tallsbi.api.devices import device_of, precision_of
 from tallsbi.api.drawing import bar
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.horizon import SHARE, checked_share, measure_after_fit
@@ -23,6 +24,7 @@ from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.embeddings import described
+from tallsbi.scores.precision import FLOAT32
 from tallsbi.training.embedded import embedded_run
 from tallsbi.training.loop import Run, finish, new_run
 from tallsbi.training.settings import TrainingSettings
@@ -62,6 +64,8 @@ def fit(
     checkpoint_dir: str | Path | None = None,
     horizon: float | None = None,
     progress: bool | None = None,
+    device: Any = "cpu",
+    precision: str = FLOAT32,
 ) -> TallPosterior:
     """Trains the score network on single observations.
 
@@ -90,12 +94,16 @@ def fit(
     which counts from the call on, and are printed. `checkpoint_dir`: where an interrupted simulation or training is
     taken up again. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
     to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`): 0.1, or none where
-    there is a `budget`. `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
+    there is a `budget`. `device`: "cpu" or "cuda", where the network is trained and, unless `sample` says otherwise,
+    draws are made; `precision`: "float32", or "bfloat16" for draws with faster hidden products (docs/precision.md).
+    `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
     network, also where the simulator draws from global streams or from a generator of its own.
     """
     start, prior = time.monotonic(), as_prior(prior)
     share = checked_share((SHARE if budget is None else 0) if horizon is None else horizon)
     # All that can be wrong is found before the simulator runs, which may take hours.
+    device = device_of(device)
+    precision = precision_of(precision, device)
     settings = TrainingSettings(
         learning_rate=learning_rate,
         batch_size=inputs.count(batch_size, "batch_size"),
@@ -135,16 +143,19 @@ def fit(
     )
     settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
     latent, layout = prior.to_latent(pairs.theta), pairs.layout
+    there = [
+        values if values is None else values.to(device) for values in (latent, pairs.rows, pairs.weights)
+    ]
     stream = integer_seed(seed, "api", "training")
 
     def new(settings: TrainingSettings) -> Run:
         if embedding is None:
             logarithms = log_x and not layout.log_x
-            options: Any = {"seed": stream, "weights": pairs.weights, "log_x": logarithms}
-            return new_run(latent, pairs.rows, settings, NETWORK, **options)
+            options: Any = {"seed": stream, "weights": there[2], "log_x": logarithms}
+            return new_run(*there[:2], settings, NETWORK, **options)
         sizes = layout.shape, layout.flags, layout.condition
-        options = {"seed": stream, "weights": pairs.weights}
-        return embedded_run(latent, pairs.rows, embedding, *sizes, settings, NETWORK, **options)
+        options = {"seed": stream, "weights": there[2]}
+        return embedded_run(*there[:2], embedding, *sizes, settings, NETWORK, **options)
 
     show = bar("training", progress)
     if allowed is not None:
@@ -154,7 +165,7 @@ def fit(
     trained = finish(new(settings), folder, _CHECKPOINT_SECONDS, show)
     if how.folder is not None:
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
-    engine = NetworkEngine(trained.saved("api"), prior)
+    engine = NetworkEngine(trained.saved("api").cpu(), prior, device=device, precision=precision)
     # Dropped failures leave another law of x, and conditions are not drawn anew with every dataset.
     if summaries and pairs.weights is None and not layout.condition:
         seconds = math.inf if allowed is None else max(0.0, allowed.left)

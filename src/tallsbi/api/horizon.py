@@ -190,8 +190,11 @@ def measure(
     workers: int = 1,
     how: Calling | None = None,
     progress: bool | None = None,
+    device: Any = None,
+    precision: str | None = None,
 ) -> Horizon:
     """See `TallPosterior.horizon`."""
+    engine = engine.placed(device, precision)
     algorithm = inputs.algorithm(method, _cheaper(method, settings, engine.prior.dim), clip)
     how = how or Calling(batched=batched, workers=inputs.count(workers, "workers"), progress=progress)
     pool = Pool(engine.prior, layout, source, inputs.count(datasets, "datasets"), seed, conditions, how)

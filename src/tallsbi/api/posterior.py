@@ -138,6 +138,8 @@ class TallPosterior:
         clip: float = 3.0,
         seed: int = 0,
         progress: bool | None = None,
+        device: Any = None,
+        precision: str | None = None,
         **others: Any,
     ) -> Any:
         """Draws given all observations: [S, m] for one dataset [n, d], [B, S, m] for several [B, n, d], float64.
@@ -148,19 +150,20 @@ class TallPosterior:
         `method`: GAUSS, GAUSS_PD, JAC, JAC_PD, LANGEVIN, DET_GEF, TAMED or any registered one, each also with
         `-clip`, which keeps the state within [-clip, clip]. `settings` replaces settings of the method, such as
         {"steps": 150}. A dataset's draws depend on its content, the method and the seed, not on the datasets
-        beside it. Draws that are not finite are returned, with a warning.
+        beside it. Draws that are not finite are returned, with a warning. `device`, `precision`: as those of `fit`,
+        whose values hold where they are not given.
         """
         habits.check(x_obs, others)
         observed = self.layout.datasets(x_obs)
         samples = inputs.count(n_samples, "n_samples")
         algorithm = inputs.algorithm(method, settings, clip)
+        engine = self.engine.placed(device, precision)
         if self.training_range is not None:
             for rows in observed.groups:
                 self.training_range.warn(self.engine.scaled(rows))
         warn_beyond(self.horizons, method, max(rows.shape[1] for rows in observed.groups))
         draws = [
-            drawing.draw(self.engine, algorithm, method, rows, samples, seed, progress)
-            for rows in observed.groups
+            drawing.draw(engine, algorithm, method, rows, samples, seed, progress) for rows in observed.groups
         ]
         return observed.hand_back(draws)
 
@@ -171,7 +174,7 @@ class TallPosterior:
         For n = 1, 3, 10, 30, ... up to `n_max` (100), `datasets` (100) datasets are solved with `n_samples` (20) draws
         each, until offsets or coverage fail. The simulator gives `datasets` times the last n observations, and more
         where that does not tell, but `simulations` at most; `batched` and `workers` are as those of `fit`.
-        `settings`, `clip`, `seed`, `progress`: as those of `sample`. `tallsbi.api.horizon` says what trustworthy means.
+        All other options are those of `sample`. `tallsbi.api.horizon` says what trustworthy means.
         """
         options = {"conditions": self.conditions, **options}
         self.horizons[method] = measure(self.engine, self.layout, source, method, **options)
@@ -229,7 +232,7 @@ class TallPosterior:
         Simulates `simulations` observations in all, around the posterior that `method` draws, learns the law of
         summaries of the whole dataset there, and checks the result on fresh datasets. Where the check speaks against
         it, there is a `NotRefined` warning, and the result is widened or is the posterior as it was; `report` says
-        which. The result is for this dataset only. `method`, `settings`, `clip`, `seed`: as those of `sample`.
+        which. The result is for this dataset only. `method`, `settings`, `seed`, `device` etc.: as those of `sample`.
         """
         return refine(self, x_obs, simulator, simulations, **options)
 

@@ -87,8 +87,11 @@ def refine(
     settings: Mapping[str, Any] | None = None,
     clip: float = 3.0,
     seed: int = 0,
+    device: Any = None,
+    precision: str | None = None,
 ) -> RefinedPosterior:
     """See `TallPosterior.refine`."""
+    posterior = replace(posterior, engine=posterior.engine.placed(device, precision))
     groups = posterior.layout.datasets(x_obs).groups
     if len(groups) != 1 or len(groups[0]) != 1:
         raise ValueError(

@@ -41,18 +41,28 @@ class EventCount:
     """How often something happened per dataset, and the largest diffusion time at which it did."""
 
     def __init__(self, datasets: int) -> None:
-        self.count = torch.zeros(datasets, dtype=torch.int64)
-        self.first_time = torch.full((datasets,), torch.nan, dtype=torch.float64)
+        self._count = torch.zeros(datasets, dtype=torch.int64)
+        self._first_time = torch.full((datasets,), torch.nan, dtype=torch.float64)
+
+    @property
+    def count(self) -> Int[Tensor, "B"]:
+        return self._count.cpu()
+
+    @property
+    def first_time(self) -> Float[Tensor, "B"]:
+        return self._first_time.cpu()
 
     def add(self, happened: Bool[Tensor, "B S"], t: float) -> None:
-        if bool(happened.any()):
-            self.add_numbers(happened.sum(1).cpu(), t)
+        # On a GPU all is counted there, and the host asks once, at the end.
+        if happened.device.type != "cpu" or bool(happened.any()):
+            self.add_numbers(happened.sum(1), t)
 
     def add_numbers(self, number: Int[Tensor, "B"], t: float) -> None:
+        self._count, self._first_time = self._count.to(number.device), self._first_time.to(number.device)
         # Samplers walk down from t = 1: the first event has the largest time.
-        fresh = (number > 0) & (self.count == 0)
-        self.first_time[fresh] = t
-        self.count += number
+        fresh = (number > 0) & (self._count == 0)
+        self._first_time = torch.where(fresh, t, self._first_time)
+        self._count = self._count + number
 
 
 class TallScore(ABC):

@@ -13,6 +13,7 @@ near t = 1, where its error counts 1 / alpha times, from claiming certainty.
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from tallsbi.compose.base import TallScore, sample_blocks
 from tallsbi.compose.loewner import gains
@@ -33,7 +34,9 @@ class JacPDScore(TallScore):
     ) -> None:
         super().__init__(blocks[0], prior, datasets)
         self.blocks, self.n, self.narrowest = blocks, sum(block.n for block in blocks), narrowest
-        self._sharpest = 1 / torch.linalg.eigvalsh(prior.covariance())[:, 0]
+        sharpest = (1 / torch.linalg.eigvalsh(prior.covariance())[:, 0]).max()
+        # A number on a processor; on a GPU it stays there, so that no step waits for it.
+        self._sharpest = float(sharpest) if sharpest.device.type == "cpu" else sharpest
 
     def __call__(self, theta: States, t: float) -> States:
         if self.n == 1:
@@ -62,10 +65,9 @@ class JacPDScore(TallScore):
         self.lost_definiteness.add(~positive, t)
         return prior_score + (inverses @ right.double()[..., None])[..., 0].to(theta.dtype)
 
-    def _lower_cap(self, ratio: float) -> float:
+    def _lower_cap(self, ratio: float) -> float | Tensor:
         """The backward variance that a posterior of the smallest variance has, relative to the prior's.
 
         Of all directions and datasets the loosest: the direction in which the prior is narrowest.
         """
-        sharpest = float(self._sharpest.max())
-        return (ratio + sharpest) / (ratio + sharpest / self.narrowest)
+        return (ratio + self._sharpest) / (ratio + self._sharpest / self.narrowest)

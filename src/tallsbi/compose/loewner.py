@@ -25,7 +25,7 @@ from tallsbi.shapes import Observations
 def gains(
     relative: Float[Tensor, "*batch m m"],
     root: Float[Tensor, "*#batch m m"],
-    narrowest: float,
+    narrowest: float | Tensor,
     widest: float = 1.0,
 ) -> Float[Tensor, "*batch m m"]:
     """R (W^-1 - I) R' with the eigenvalues of W clipped into [narrowest, widest].
@@ -34,7 +34,8 @@ def gains(
     counts.
     A W that is not finite gives a gain that is not finite: a diverging run is a result.
     """
-    if not 0 < narrowest <= widest <= 1:
+    # A tensor is a number that has been checked and stayed on its device.
+    if not isinstance(narrowest, Tensor) and not 0 < narrowest <= widest <= 1:
         raise ValueError(
             f"narrowest={narrowest}, widest={widest}: covariances relative to the prior's, "
             "0 < narrowest <= widest <= 1."
@@ -43,7 +44,7 @@ def gains(
     symmetric = torch.where(finite, 0.5 * (relative + relative.mT), 0.0)
     values, vectors = torch.linalg.eigh(symmetric)
     # A matrix times its transpose: symmetric and without negative eigenvalues whatever the rounding.
-    half = root @ (vectors * (1 / values.clamp(narrowest, widest) - 1).sqrt()[..., None, :])
+    half = root @ (vectors * (1 / values.clamp_min(narrowest).clamp_max(widest) - 1).sqrt()[..., None, :])
     return torch.where(finite, half @ half.mT, torch.nan)
 
 

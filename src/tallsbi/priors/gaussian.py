@@ -35,7 +35,8 @@ class Gaussian(Prior):
             )
         self.mean, self.cov = mean, 0.5 * (cov + cov.mT)
         factor, info = torch.linalg.cholesky_ex(self.cov)
-        if bool((info != 0).any()):
+        # Priors are made on the CPU and checked there: a copy on a GPU need not wait for it.
+        if info.device.type == "cpu" and bool((info != 0).any()):
             raise ValueError("Gaussian prior: the covariance is not positive definite.")
         self._factor = factor
         self._precision = torch.cholesky_inverse(factor)

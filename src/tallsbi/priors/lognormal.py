@@ -20,7 +20,7 @@ class LogNormal(LatentGaussian):
     """Independent log-normal coordinates."""
 
     def __init__(self, loc: Float[Tensor, "m"], scale: Float[Tensor, "m"]) -> None:
-        if not bool((scale > 0).all()):
+        if scale.device.type == "cpu" and not bool((scale > 0).all()):
             raise ValueError(f"LogNormal prior: scale must be positive, found {scale.tolist()}.")
         self.loc, self.scale = loc, scale
         self.latent = Gaussian(loc, torch.diag(scale.square()))

@@ -24,7 +24,8 @@ class Uniform(Prior):
     """Independent uniform coordinates on [low, high]."""
 
     def __init__(self, low: Float[Tensor, "m"], high: Float[Tensor, "m"]) -> None:
-        if low.shape != high.shape or not bool((low < high).all()):
+        # Priors are made on the CPU and checked there: a copy on a GPU need not wait for it.
+        if low.shape != high.shape or (low.device.type == "cpu" and not bool((low < high).all())):
             raise ValueError(
                 f"Uniform prior: every lower bound must lie below its upper bound, found "
                 f"low={low.tolist()}, high={high.tolist()}."

@@ -26,14 +26,20 @@ class Noise:
     """Standard normal draws, reproducible dataset by dataset.
 
     With one generator per dataset, its draws do not depend on the other datasets of the call. A single
-    generator serves any number of datasets.
+    generator serves any number of datasets. Draws are made where the generators are and moved to `device`, so that
+    generators on the CPU give every device the same noise.
     """
 
-    def __init__(self, generators: list[torch.Generator], dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        generators: list[torch.Generator],
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
         if not generators:
             raise ValueError("Noise needs at least one generator.")
         self.generators, self.dtype = generators, dtype
-        self.device = generators[0].device
+        self.device = generators[0].device if device is None else torch.device(device)
 
     def __call__(self, datasets: int, samples: int, dim: int) -> States:
         if len(self.generators) == 1:
@@ -53,7 +59,8 @@ class Noise:
             generator.set_state(state)
 
     def _draw(self, generator: torch.Generator, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator, dtype=self.dtype, device=self.device)
+        drawn = torch.randn(*shape, generator=generator, dtype=self.dtype, device=generator.device)
+        return drawn.to(self.device)
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,8 @@ class Sampler(ABC):
             if self.clip is not None:
                 theta = theta.clamp_(-self.clip, self.clip)
             finite = theta.isfinite()
-            if not bool(finite.all()):
+            # On a GPU the question alone would make the host wait at every step.
+            if theta.device.type != "cpu" or not bool(finite.all()):
                 nonfinite.add(~finite.all(-1), s)
         health = Health(
             lost_definiteness=tall.lost_definiteness.count,

@@ -53,13 +53,17 @@ class Particles:
         self._likelihood, self._prior, self._noise = likelihood, prior, noise
         self.place = self._evaluate(start)
         B, _, m = start.shape
-        self.power = torch.zeros(B)
-        self._step = torch.full((B,), 1.2 / m ** (1 / 6))
+        self.power = torch.zeros(B, device=start.device)
+        self._step = torch.full((B,), 1.2 / m ** (1 / 6), device=start.device)
 
     def rise(self) -> bool:
         """Raises the power of the likelihood and draws the particles anew; False once it is one."""
-        if bool((self.power >= 1).all()):
+        if bool((self.power >= 1).all()):  # the one question per rise that a GPU has to answer to the host
             return False
+        self._rise()
+        return True
+
+    def _rise(self) -> None:
         level = self.place.likelihood.double().clamp_min(-1e30)
         low, high = self.power.double(), torch.ones_like(self.power, dtype=torch.float64)
         whole = self._worth(level, high) >= _WORTH
@@ -72,10 +76,9 @@ class Particles:
         weights = torch.softmax((power - self.power)[:, None] * level, 1)
         B, S = weights.shape
         uniform = torch.special.ndtr(self._noise(B, 1, 1)[:, :, 0].double())
-        grid = (torch.arange(S, dtype=torch.float64) + uniform) / S
+        grid = (torch.arange(S, dtype=torch.float64, device=uniform.device) + uniform) / S
         self.place = self.place.at(torch.searchsorted(weights.cumsum(1), grid).clamp_max(S - 1))
         self.power = power.float()
-        return True
 
     def _worth(self, level: Tensor, power: Tensor) -> Tensor:
         weights = torch.softmax((power - self.power)[:, None] * level, 1)
@@ -88,7 +91,7 @@ class Particles:
         centred = theta - theta.mean(1, keepdim=True)
         covariance = centred.mT @ centred / S
         scale = covariance.diagonal(dim1=1, dim2=2).mean(1)[:, None, None].clamp_min(1e-30)
-        covariance = covariance + 1e-9 * scale * torch.eye(m, dtype=torch.float64)
+        covariance = covariance + 1e-9 * scale * torch.eye(m, dtype=torch.float64, device=theta.device)
         root, covariance = torch.linalg.cholesky(covariance).float(), covariance.float()
         for _ in range(times):
             here, step = self.place, self._step[:, None, None]

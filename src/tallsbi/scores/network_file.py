@@ -5,8 +5,10 @@ JSON in the file's header, so that weights and description cannot come apart. Th
 to it (`name.json` for `name.safetensors`) for people to read; nothing reads it back.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,14 @@ class SavedNetwork:
     task: str
     validation_losses: Float[Tensor, "V"]
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def cpu(self) -> SavedNetwork:
+        """The same on the CPU, wherever it was trained."""
+        if self.validation_losses.device.type == "cpu":
+            return self
+        moved = {name: v.cpu() if isinstance(v, Tensor) else v for name, v in vars(self.normaliser).items()}
+        network, losses = self.network.cpu(), self.validation_losses.cpu()
+        return replace(self, network=network, normaliser=Normaliser(**moved), validation_losses=losses)
 
 
 def sidecar(path: str | Path) -> Path:

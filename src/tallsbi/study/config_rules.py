@@ -73,6 +73,7 @@ class Rules:
             self._limits(),
             self._training(),
             self._intervals(),
+            self._precision(),
         ]
         return list(chain.from_iterable(rules))
 
@@ -87,6 +88,13 @@ class Rules:
         """The list at a key; empty where there is none."""
         value = self._at(key)
         return value if isinstance(value, list) else []
+
+    def _precision(self) -> Iterator[str]:
+        if self._at("precision") == "bfloat16" and self._at("dtype") == "float64":
+            yield (
+                f"{self._quote('precision')}: with dtype = float64 reduced products make no sense; set dtype to "
+                "float32, or precision to float32"
+            )
 
     def _methods(self) -> Iterator[str]:
         """Methods without an algorithm, and settings that their algorithm does not take."""

@@ -15,6 +15,7 @@ far they disagree gives the variance v C of the mean of both, and the posterior 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class SummaryLikelihood:
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
         v, u = theta_map(theta), x_map(x)
         generator = torch.Generator().manual_seed(integer_seed(seed, "summaries", "split"))
-        order = torch.randperm(len(v), generator=generator)
+        order = torch.randperm(len(v), generator=generator).to(v.device)
         count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT * len(v))), len(v) // 3)
         held, rows = order[:count], order[count:]
         seeds = [integer_seed(seed, "summaries", name) for name in ("phi", "half0", "half1")]
@@ -87,12 +88,20 @@ class SummaryLikelihood:
         parts = [self.phi(_means(self.regression, self.x(part))) for part in flat.split(10_000)]
         return torch.cat(parts).reshape(*x.shape[:-1], -1)
 
+    def to(self, device: torch.device | str) -> SummaryLikelihood:
+        """The same on a device."""
+        if self.theta.mean.device == torch.device(device):
+            return self
+        regression, *halves = (copy.deepcopy(each).to(device) for each in (self.regression, *self.halves))
+        maps = self.theta.to(device), self.x.to(device), regression, self.phi.to(device)
+        return SummaryLikelihood(*maps, (halves[0], halves[1]), self.variance)
+
     def bind(self, x: Observations) -> BoundSummaries:
         return BoundSummaries(self, x)
 
     def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
         """Of the mean y of n summaries, averaged over the two networks; constants left out."""
-        total = torch.zeros(len(v))
+        total = torch.zeros(len(v), device=v.device)
         weight = n / (1 + n * self.variance)
         for network in self.halves:
             mean, root, log_diagonal = network(v)

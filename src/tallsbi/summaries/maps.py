@@ -32,6 +32,9 @@ class Whitening:
         values = values.clamp_min(_SMALLEST_SHARE * float(values.max()) or 1.0)
         return cls(rows.mean(0), (vectors * values.rsqrt()) @ vectors.mT / scale[:, None])
 
+    def to(self, device: torch.device | str) -> Whitening:
+        return Whitening(self.mean.to(device), self.matrix.to(device))
+
     def __call__(self, rows: Float[Tensor, "*b k"]) -> Float[Tensor, "*b j"]:
         return ((rows.double() - self.mean) @ self.matrix).float()
 
@@ -50,9 +53,11 @@ class ColumnMap:
     @classmethod
     def of(cls, x: Float[Tensor, "N d"]) -> ColumnMap:
         chosen = [_best(column) for column in x.double().unbind(1)]
-        centre = torch.tensor([pair[0] for pair in chosen], dtype=torch.float64)
-        scale = torch.tensor([pair[1] for pair in chosen], dtype=torch.float64)
+        centre, scale = torch.tensor(chosen, dtype=torch.float64, device=x.device).unbind(1)
         return cls(centre, scale, Whitening.of(_bent(x, centre, scale)))
+
+    def to(self, device: torch.device | str) -> ColumnMap:
+        return ColumnMap(self.centre.to(device), self.scale.to(device), self.whitening.to(device))
 
     def __call__(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
         return self.whitening(_bent(x, self.centre, self.scale))

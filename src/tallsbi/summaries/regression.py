@@ -54,12 +54,12 @@ class ConditionalGaussian(nn.Module):
         """At the linear regression of y on u."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            network = cls(u.shape[1], y.shape[1])
+            network = cls(u.shape[1], y.shape[1]).to(u.device)
         design = torch.cat([u, torch.ones_like(u[:, :1])], 1).double()
-        gram = design.mT @ design + _RIDGE * len(u) * torch.eye(design.shape[1], dtype=torch.float64)
+        gram = design.mT @ design + _RIDGE * len(u) * torch.eye(design.shape[1]).to(design)
         slopes = torch.linalg.solve(gram, design.mT @ y.double())
         left = torch.atleast_2d(torch.cov((y - design @ slopes).mT))
-        left = left + _RIDGE * torch.eye(len(left), dtype=torch.float64)
+        left = left + _RIDGE * torch.eye(len(left)).to(left)
         # Turned over, a lower Cholesky factor of the precision becomes an R with R' R = precision.
         root = torch.linalg.cholesky(torch.linalg.inv(left).flip(0, 1)).flip(0, 1).mT
         rows, columns = torch.tril_indices(len(left), len(left), -1)
@@ -81,8 +81,8 @@ class ConditionalGaussian(nn.Module):
         shift, bend, free = self.layers[-1](hidden).split([k, k, self.free], 1)
         log_diagonal = self.log_diagonal + _LOG_REACH * torch.tanh(bend / _LOG_REACH)
         off = self.off_diagonal + free if self.free else self.off_diagonal.expand(len(u), -1)
-        rows, columns = torch.tril_indices(k, k, -1)
-        unit = torch.eye(k, dtype=u.dtype).expand(len(u), k, k).clone()
+        rows, columns = torch.tril_indices(k, k, -1, device=u.device)
+        unit = torch.eye(k, dtype=u.dtype, device=u.device).expand(len(u), k, k).clone()
         unit[:, rows, columns] = off
         return self.skip(u) + shift, unit * log_diagonal.exp()[..., None], log_diagonal
 
@@ -119,12 +119,12 @@ def train(
     best, lowest = copy.deepcopy(network.state_dict()), _mean_loss(network, held_u, held_y)
     for share in _CYCLES:
         optimiser, steps = Adam(weights, _RATE), max(1, round(share * total))
-        order = torch.empty(0, dtype=torch.int64)
+        order = torch.empty(0, dtype=torch.int64, device=u.device)
         for step in range(steps):
             if time.monotonic() > end:
                 break
             if len(order) < batch:
-                order = torch.randperm(len(u), generator=generator)
+                order = torch.randperm(len(u), generator=generator).to(u.device)
             rows, order = order[:batch], order[batch:]
             done = step / steps
             optimiser.learning_rate = _RATE * min(1.0, (step + 1) / (_WARM_UP * steps)) * _cosine(done)

@@ -21,6 +21,7 @@ class HorizonSettings(Settings):
     datasets: int
     n_obs: tuple[int, ...]
     samples: int
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         self.require("datasets", self.datasets >= 3, "at least 3")

@@ -51,6 +51,7 @@ class SampleSettings(Settings):
     `kind` says what the datasets are: the parameter `sets` of a task; the observations of the true parameter
     together (`tall`) or each alone (`single`); `calibration` pairs. `batch`: the share of the datasets that is
     solved, as 2-of-5. `bounds_factor`: on the bounds of a uniform prior. `learned_prior`: that of the network.
+    `precision`: of the network's hidden products (`tallsbi.scores.precision`).
     """
 
     seed: int
@@ -66,6 +67,7 @@ class SampleSettings(Settings):
     bounds_factor: float
     batch: str | None = None
     learned_prior: bool = False
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         self.require("dtype", self.dtype in DTYPES, f"one of {', '.join(DTYPES)}")

@@ -30,6 +30,7 @@ class TimeSettings(Settings):
     self_distances: int
     grid: tuple[int, ...] | None = None
     max_steps: int | None = None
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         self.require("sets", self.sets >= 1, "at least 1")

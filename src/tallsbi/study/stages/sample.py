@@ -100,6 +100,7 @@ def network_engine(
         bounds_factor=settings.bounds_factor,
         dtype=getattr(torch, settings.dtype),
         device=settings.device,
+        precision=settings.precision,
     )
 
 
