@@ -143,19 +143,18 @@ def fit(
     )
     settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
     latent, layout = prior.to_latent(pairs.theta), pairs.layout
-    there = [
-        values if values is None else values.to(device) for values in (latent, pairs.rows, pairs.weights)
-    ]
+    placed = latent.to(device), pairs.rows.to(device)
+    weights = None if pairs.weights is None else pairs.weights.to(device)
     stream = integer_seed(seed, "api", "training")
 
     def new(settings: TrainingSettings) -> Run:
         if embedding is None:
             logarithms = log_x and not layout.log_x
-            options: Any = {"seed": stream, "weights": there[2], "log_x": logarithms}
-            return new_run(*there[:2], settings, NETWORK, **options)
+            options: Any = {"seed": stream, "weights": weights, "log_x": logarithms}
+            return new_run(*placed, settings, NETWORK, **options)
         sizes = layout.shape, layout.flags, layout.condition
-        options = {"seed": stream, "weights": there[2]}
-        return embedded_run(*there[:2], embedding, *sizes, settings, NETWORK, **options)
+        options = {"seed": stream, "weights": weights}
+        return embedded_run(placed[0], placed[1], embedding, *sizes, settings, NETWORK, **options)
 
     show = bar("training", progress)
     if allowed is not None:

@@ -40,7 +40,9 @@ class SavedNetwork:
         """The same on the CPU, wherever it was trained."""
         if self.validation_losses.device.type == "cpu":
             return self
-        moved = {name: v.cpu() if isinstance(v, Tensor) else v for name, v in vars(self.normaliser).items()}
+        moved: dict[str, Any] = {
+            name: v.cpu() if isinstance(v, Tensor) else v for name, v in vars(self.normaliser).items()
+        }
         network, losses = self.network.cpu(), self.validation_losses.cpu()
         return replace(self, network=network, normaliser=Normaliser(**moved), validation_losses=losses)
 
