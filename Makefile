@@ -130,6 +130,10 @@ bench: $(READY) ## time the hot loops against their bars (a few minutes)
 plan: $(READY) ## [use] say what a run will cost before it is run (SCALE, PROTOCOL, CONFIG)
 	@$(STUDY) plan $(SETTINGS)
 
+.PHONY: efficiency
+efficiency: $(READY) ## [cluster] say what the jobs of a run asked for and what they used (SCALE, PROTOCOL, CONFIG)
+	@$(STUDY) efficiency $(SETTINGS)
+
 .PHONY: calibrate
 calibrate: $(READY) ## [cluster] fit the cost model to the records of the runs under results/
 	@$(STUDY) calibrate

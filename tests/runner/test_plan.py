@@ -37,8 +37,8 @@ job      count
 """
 STAGES = {"draw_": "draw figures", "make_": "make tables", "collect_": "collect"}
 JOBS = [
-    PlannedJob("train_network", "train_network", 370, 1, "records/a.tsv"),
-    PlannedJob("time_toy", "time_toy/mixture", 1000, 2, "records/t.tsv"),
+    PlannedJob("train_network", "train_network", 370, 1, "records/a.tsv", 1500, 11),
+    PlannedJob("time_toy", "time_toy/mixture", 1000, 2, "records/t.tsv", 1500, 11),
     PlannedJob("collect_toy", "collect_toy", 1, 1, None),
 ]
 RECORD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"

@@ -2,9 +2,9 @@
 
     python tests/slurm/cluster.py install | start | stop
 
-The nodes are two slurmd daemons of one host. Keys, sockets, logs and process ids are in STATE. Only slurm.conf
-is elsewhere, in /etc/slurm, because the commands inside a job look for it there and nowhere else; a file that
-this module did not write is never touched. `stop` works from the process ids on disk, so it also cleans up
+The nodes are two slurmd daemons of one host. Keys, sockets, logs and process ids are in STATE. Only slurm.conf and
+gres.conf are elsewhere, in /etc/slurm, because the commands inside a job look for them there and nowhere else; a file
+that this module did not write is never touched. `stop` works from the process ids on disk, so it also cleans up
 after a run that was killed. A lock keeps two runs apart.
 """
 
@@ -32,7 +32,7 @@ PACKAGES = ("slurm-wlm", "munge")
 COMMANDS = ("slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "munged")
 NODES = ("n1", "n2")
 NAME = "tallsbi-test"
-PARTITION = "tallsbi"
+PARTITION, GPU_PARTITION = "tallsbi", "tallsbi-gpu"
 # Ports of their own: a daemon that belongs to somebody else keeps SLURM's default ones.
 CONTROL_PORT, NODE_PORT = 16817, 16821
 DAEMONS = ("slurmctld", *(f"slurmd.{node}" for node in NODES), "munged")
@@ -66,15 +66,22 @@ JobAcctGatherType=jobacct_gather/linux
 JobAcctGatherFrequency=1
 JobAcctGatherParams=OverMemoryKill
 SelectType=select/cons_tres
+GresTypes=gpu
 SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2
 MinJobAge=3600
 KillWait=5
 ReturnToService=2
 NodeName=n[1-{len(NODES)}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{NODE_PORT}-{NODE_PORT + len(NODES) - 1}] \
-CPUs=1 RealMemory=64000 State=UNKNOWN
+CPUs=1 RealMemory=64000 Gres=gpu:1 State=UNKNOWN
 PartitionName={PARTITION} Nodes=ALL Default=YES State=UP
+PartitionName={GPU_PARTITION} Nodes=n2 State=UP
 """
+
+
+def devices() -> str:
+    """gres.conf: a GPU on each node that is none, so that jobs can ask for one."""
+    return f"{MARK}\nName=gpu File=/dev/null\n"
 
 
 def check() -> None:
@@ -83,8 +90,9 @@ def check() -> None:
         raise Unavailable("a SLURM of our own needs root: run as root, for example in a container")
     if not _installed() and shutil.which("apt-get") is None:
         raise Unavailable(f"neither SLURM nor apt-get is here: install {' and '.join(PACKAGES)} by hand")
-    if CONF.exists() and not _ours(CONF):
-        raise Unavailable(f"{CONF} belongs to another SLURM: run this on a machine that is in no cluster")
+    for file in _files():
+        if file.exists() and not _ours(file):
+            raise Unavailable(f"{file} belongs to another SLURM: run this on a machine that is in no cluster")
     host = socket.gethostname()
     try:
         socket.gethostbyname(host)
@@ -135,15 +143,17 @@ class Job:
     start: str
     end: str
     comment: str
+    partition: str
+    task: str  # its number in an array, or N/A
 
 
 def jobs() -> list[Job]:
     """All jobs since the start of SLURM, oldest first."""
-    fields = "JobID,Name,State,MinMemory,StartTime,EndTime,Comment"
+    fields = "JobID,Name,State,MinMemory,StartTime,EndTime,Comment,Partition,ArrayTaskID"
     widths = ",".join(f"{field}:|" for field in fields.split(","))
     listed = _output("squeue", "--states=all", "--noheader", f"--Format={widths}")
     rows = (line.split("|") for line in listed.splitlines())
-    return sorted((Job(int(row[0]), *row[1:7]) for row in rows), key=lambda job: job.id)
+    return sorted((Job(int(row[0]), *row[1:9]) for row in rows), key=lambda job: job.id)
 
 
 def wait_for(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
@@ -164,7 +174,9 @@ def _start() -> None:
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
     CONF.parent.mkdir(exist_ok=True)
-    CONF.write_text(configuration(socket.gethostname()))
+    conf, gres = _files()
+    conf.write_text(configuration(socket.gethostname()))
+    gres.write_text(devices())
     try:
         _output(
             "munged",
@@ -187,7 +199,8 @@ def _stop() -> None:
     """Ends the jobs, then the daemons by their process ids; removes what was written."""
     if _alive("slurmctld"):
         # Jobs first: their processes would outlive the daemons.
-        subprocess.run(["scancel", "--quiet", f"--partition={PARTITION}"], check=False)
+        for partition in (PARTITION, GPU_PARTITION):
+            subprocess.run(["scancel", "--quiet", f"--partition={partition}"], check=False)
         try:
             wait_for(lambda: not _output("squeue", "--noheader"), "end of all jobs", seconds=40)
         except (subprocess.CalledProcessError, TimeoutError) as error:
@@ -198,8 +211,9 @@ def _stop() -> None:
         print(f"ending process {process}, which outlived its job", file=sys.stderr)
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-    if CONF.exists() and _ours(CONF):
-        CONF.unlink()
+    for file in _files():
+        if file.exists() and _ours(file):
+            file.unlink()
     shutil.rmtree(STATE, ignore_errors=True)
 
 
@@ -241,13 +255,20 @@ def _leftovers() -> list[int]:
 
 def _idle() -> bool:
     try:
-        return _output("sinfo", "--noheader", "--format=%D %T").strip() == f"{len(NODES)} idle"
+        return (
+            _output("sinfo", "--noheader", f"--partition={PARTITION}", "--format=%D %T").strip()
+            == f"{len(NODES)} idle"
+        )
     except subprocess.CalledProcessError:
         return False
 
 
 def _installed() -> bool:
     return all(shutil.which(command) for command in COMMANDS)
+
+
+def _files() -> tuple[Path, Path]:
+    return CONF, CONF.with_name("gres.conf")
 
 
 def _ours(conf: Path) -> bool:

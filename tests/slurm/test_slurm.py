@@ -1,7 +1,8 @@
 """A part of the toy study through the SLURM profile, on a real SLURM with two nodes: `make slurm-test`.
 
 Two runs are disturbed in the ways clusters do it: a job is cancelled, a job needs more memory than it asked for,
-the head process is killed. Both must end with the bytes of an undisturbed run on one machine.
+the head process is killed. A third uses arrays and the table of partitions. All must end with
+the bytes of an undisturbed run on one machine.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import cluster
 import pytest
 
 from study import REPOSITORY, Study, clone
+from tallsbi.runner.efficiency import efficiency_table
+from tallsbi.runner.plan import planned_jobs
 
 pytestmark = pytest.mark.slurm
 
@@ -106,6 +109,21 @@ def recovered(tmp_path_factory) -> tuple[Study, list[cluster.Job]]:
     return study, [job for job in cluster.jobs() if job.id not in earlier]
 
 
+@pytest.fixture(scope="module")
+def arrayed(tmp_path_factory) -> tuple[Study, list[cluster.Job]]:
+    """A finished run with arrays and the table of partitions, in which one job asks for a GPU; and its jobs."""
+    study = clone(tmp_path_factory.mktemp("arrayed") / "study")
+    for key in ("slurm-partition-config:", "slurm-array-jobs:", "slurm-array-limit:"):
+        study.edit(PROFILE, f"# {key}", key)
+    table = str(Path(PROFILE).with_name("partitions.yaml"))
+    study.edit(table, "  compute:\n", f"  {cluster.PARTITION}:\n")
+    study.edit(table, "  gpu:\n", f"  {cluster.GPU_PARTITION}:\n")
+    earlier = {job.id for job in cluster.jobs()}
+    with head(study, DISTANCES, TIMING, "--set-resources", "time_toy:gpu=1") as process:
+        finish(process)
+    return study, [job for job in cluster.jobs() if job.id not in earlier]
+
+
 def test_job_cancelled_by_scancel_is_tried_again(disturbed):
     _, jobs = disturbed
     assert states(jobs, GAUSS) == ["CANCELLED", "COMPLETED"]
@@ -152,6 +170,32 @@ def test_recovered_results_are_whole_and_those_of_the_local_run(local, recovered
 def test_nothing_is_left_to_do_after_the_recovery(recovered):
     study, _ = recovered
     assert study.planned(DISTANCES, *SETTINGS) == {}
+
+
+def test_jobs_of_one_rule_are_an_array_with_the_same_results(local, arrayed):
+    study, jobs = arrayed
+    tasks = {job.task for job in jobs if job.comment.startswith("rule_sample_toy")}
+    assert tasks == {"1", "2"}
+    assert {job.task for job in jobs if not job.comment.startswith("rule_sample_toy")} == {"N/A"}
+    assert {job.state for job in jobs} == {"COMPLETED"}
+    assert contents(study) == contents(local)
+
+
+def test_the_table_sends_each_job_to_its_partition(arrayed):
+    _, jobs = arrayed
+    places = {job.comment.split("_wildcards_")[0]: job.partition for job in jobs}
+    assert places.pop("rule_time_toy") == cluster.GPU_PARTITION
+    assert places
+    assert set(places.values()) == {cluster.PARTITION}
+
+
+def test_efficiency_is_known_without_accounting(disturbed):
+    study, _ = disturbed
+    table = efficiency_table(planned_jobs(study.root, SETTINGS[1:]), study.root).set_index("rule")
+    used = table.loc[["reference_toy", "sample_toy", "measure_toy", "time_toy"]]
+    assert (used.mib_asked > 0).all()
+    assert used.minutes_share.between(0, 1, inclusive="neither").all()
+    assert used.mib_share.max() > 0
 
 
 def edited(study: Study) -> Study:

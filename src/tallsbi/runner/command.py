@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallsbi.runner import guard, launch, manifest, plan, where
+from tallsbi.runner import efficiency, guard, launch, manifest, plan, where
 from tallsbi.runner.options import chosen_run, options
 from tallsbi.storage.files import DataError
 
@@ -17,6 +17,7 @@ COMMANDS = {
     "directory": "print the directory of a run, whether or not it exists",
     "verify": "compare results with their checksums; the first time, write these",
     "plan": "print what a run will cost",
+    "efficiency": "print what the jobs of a run asked for and what they used",
     "calibrate": "fit the cost model to the records under results/",
 }
 
@@ -47,6 +48,8 @@ def main(project: Project, arguments: Sequence[str] | None = None, root: Path | 
                 return plan.calibrate(run.root)
             case "plan":
                 print(plan.describe(run, project.stages))
+            case "efficiency":
+                print(efficiency.describe(run))
             case "where":
                 print("\n".join(where.describe(run, project.verdicts)))
             case "directory":

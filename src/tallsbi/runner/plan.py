@@ -36,13 +36,15 @@ class PlanError(RuntimeError):
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """One job of a run: its rule, the key and amount of its work, and where its record will be."""
+    """One job of a run: its rule, the key and amount of its work, where its record will be, what it asks for."""
 
     rule: str
     key: str
     work: float
     threads: int
     record: str | None
+    mem_mb: float | None = None
+    minutes: float | None = None
 
 
 def planned_jobs(
@@ -78,7 +80,13 @@ def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
         work=float(resources.get("work", 1)),
         threads=int(fields.get("threads", 1)),
         record=fields.get("benchmark"),
+        mem_mb=_asked(resources.get("mem_mb")),
+        minutes=_asked(resources.get("runtime")),
     )
+
+
+def _asked(text: str | None) -> float | None:
+    return float(text) if text and text.replace(".", "", 1).isdigit() else None  # a value may be "<TBD>"
 
 
 def finished(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, JobCost]]:
