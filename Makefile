@@ -42,7 +42,7 @@ LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(STUDY) run $(SETTINGS)
 # A misspelt variable would be taken for none: `make results scale=laptop` would run the smoke scale.
 VARIABLES := PYTHON SCALE PROTOCOL CONFIG ARGS UPGRADE VERBOSE
 GIVEN     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
-UNKNOWN   := $(filter-out $(VARIABLES) VENV BIN LOCK SBIBM CONDA PYTHONS PINS PINNED READY PIP PARALLEL SHELL MAKE%,$(GIVEN))
+UNKNOWN   := $(filter-out $(VARIABLES) VENV BIN LOCK SBIBM CONDA PYTHONS PINS PINNED READY PIP SHELL MAKE%,$(GIVEN))
 ifneq ($(UNKNOWN),)
 wrong     := $(firstword $(UNKNOWN))
 right     := $(patsubst $(wrong):%,%,$(filter $(wrong):%,python:PYTHON scale:SCALE protocol:PROTOCOL config:CONFIG args:ARGS verbose:VERBOSE))
@@ -105,15 +105,9 @@ docs: $(READY) ## build the documentation site, build/docs/index.html; a warning
 	@echo "Site: build/docs/index.html; the guides as notebooks: build/docs/notebooks"
 
 # In the order of tests/conftest.py, the slow folders first: by itself xdist puts the files with most tests first.
-PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
-
 .PHONY: test
-test: $(READY) ## run the tests
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest $(PARALLEL)
-
-.PHONY: coverage
-coverage: $(READY) ## run the tests and report which lines of the package they run (a third to two thirds slower)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest $(PARALLEL) --cov --cov-report=term
+test: $(READY) ## run the tests and report which lines of the package they run
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 # The daemons are stopped again even if the tests themselves are killed.
 .PHONY: slurm-test
