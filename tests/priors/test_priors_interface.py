@@ -130,5 +130,5 @@ def test_a_learned_prior_answers_all_that_a_composition_asks():
     public = {name for name in dir(DiffusedPrior) if not name.startswith("_")}
     assert public == {
         *("score_and_excess", "diffused_score", "backward_precision", "covariance"),
-        *("support", "reach", "repeat", "constant_precision"),
+        *("support", "reach", "repeat", "chosen", "constant_precision"),
     }

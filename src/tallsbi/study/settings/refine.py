@@ -28,6 +28,7 @@ class RefineSettings(Settings):
     simulations: int
     projections: int
     self_distances: int
+    precision: str = "float32"
 
     def __post_init__(self) -> None:
         self.require("sets", self.sets >= 1, "at least 1")
