@@ -57,7 +57,7 @@ help: ## [use] list the targets
 	  sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | sed -E '/\|\[/!s/\|/|[develop] /' \
 	    | awk -F'[|]\\[|\\] ' -v group=$$group '$$2 == group {printf "  %-18s %s\n", $$1, $$3}'; done
 	@echo "Variables:"
-	@echo "  SCALE=smoke|laptop|paper     how large (config.yaml says smoke)"
+	@echo "  SCALE=smoke|laptop|decisive|paper   how large (config.yaml says smoke)"
 	@echo "  PROTOCOL=published|stated    which fidelity switches (config.yaml says published)"
 	@echo "  CONFIG='seed=7 sbibm.sets=3' more settings of config.yaml, for a run in a directory of its own"
 	@echo "  ARGS='...'                   more arguments for snakemake, e.g. ARGS=--dry-run"

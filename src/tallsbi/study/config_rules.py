@@ -35,6 +35,7 @@ _LIMITS = [
     ("sbibm.n_obs", "sbibm.observations"),
     ("jrnmm.n_obs", "jrnmm.observations"),
     ("sbibm.steps.sets", "sbibm.sets"),
+    ("toy.figure_dim", "toy.other_prior_max_dim"),
 ]
 _TASK_LISTS = [
     "tasks",

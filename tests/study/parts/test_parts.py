@@ -39,6 +39,7 @@ def changed(*keys, to):
     return Study(config)
 
 
+SCALES = ("smoke", "laptop", "decisive", "paper")
 STUDY = Study(CONFIG)
 
 
@@ -81,7 +82,7 @@ def jobs(study):
     }
 
 
-@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("protocol", ["published", "stated"])
 def test_settings_survive_the_params_of_a_rule(scale, protocol):
     for name, settings in jobs(Study(resolved(scale=scale, protocol=protocol))).items():
@@ -141,7 +142,7 @@ def test_a_network_without_rivals_has_a_learning_rate_that_fits_the_budget(choic
         assert (settings.training.learning_rate, settings.training.batch_size) == (rate, 256)
 
 
-RUNS = [{"scale": scale} for scale in ("smoke", "laptop", "paper")]
+RUNS = [{"scale": scale} for scale in SCALES]
 RUNS += [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/runs").glob("*.yaml"))]
 
 
@@ -180,7 +181,7 @@ def test_steps_are_limited_by_the_part_and_given_by_the_cell_of_a_toy():
     assert STUDY.toy.n_obs_of("GAUSS", 50) == [32]
 
 
-@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("scale", SCALES)
 def test_langevin_and_tamed_evaluate_the_score_equally_often(scale):
     methods = resolved(scale=scale)["methods"]
     counts = {methods[name]["steps"] * methods[name]["inner_steps"] for name in ("LANGEVIN", "TAMED")}
@@ -286,3 +287,27 @@ def test_a_clipped_variant_beside_the_plain_one_counts_its_share():
         assert rows(name, f"{name}-clip") == pytest.approx((1 + share) * rows(name))
     both = rows("GAUSS", "GAUSS-clip") / rows("GAUSS")
     assert 1 < both < 1 + work.CLIPPED_SHARE["GAUSS"]  # the covariances are shared
+
+
+def test_extra_tasks_can_have_fewer_sets_and_only_large_n():
+    few = changed("sbibm", "extra_max_sets", to=1).sbibm
+    assert [few.sample(task, 2000, "samples", "JAC", "1-of-1").sets for task in ("slcp", "gmm")] == [2, 1]
+    assert (few.batches, STUDY.sbibm.sets_of("gmm")) == (1, 2)
+    large = changed("sbibm", "extra_min_n", to=8).sbibm
+    assert [large.measure(task, 2000, "samples").n_obs for task in ("slcp", "gmm")] == [(1, 8), (8,)]
+    assert changed("sbibm", "extra_min_n", to=50).sbibm.n_obs_of("gmm") == [8]
+
+
+def test_some_n_can_have_other_numbers_of_samples():
+    some = changed("sbibm", "samples_by_n", to={"8": 7}).sbibm
+    settings = some.sample("slcp", 2000, "samples", "JAC", "1-of-1")
+    assert [settings.samples_at(n) for n in (1, 8)] == [50, 7]
+    assert work.measure(some, "slcp", 2000, "samples") < work.measure(STUDY.sbibm, "slcp", 2000, "samples")
+    assert work.sample_of(some, settings) < work.sample_of(
+        STUDY.sbibm, STUDY.sbibm.sample("slcp", 2000, "samples", "JAC", "1-of-1")
+    )
+
+
+def test_the_gaussian_with_the_other_prior_can_leave_out_large_dimensions():
+    small = changed("toy", "other_prior_max_dim", to=5).toy.dims
+    assert (small[STUDY.toy.gaussian], small["gaussian-standard"]) == ([2, 10], [2])

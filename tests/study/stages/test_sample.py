@@ -10,6 +10,7 @@ from settings import methods, sampling
 
 from tallsbi.api.engine import normalised_prior
 from tallsbi.schedule import NETWORK
+from tallsbi.study.stages.ragged import at
 from tallsbi.study.stages.sample import sample, sample_all
 from tallsbi.study.stages.simulate import observations, simulations
 from tallsbi.study.tasks import load
@@ -100,3 +101,22 @@ def test_too_few_observations_are_named(trained):
     settings = sampling(name, methods=METHODS, n_obs=(8,))
     with pytest.raises(ValueError, match=r"n = 8.*sbibm\.observations"):
         sample(settings, "DET_GEF", saved, observations(load(name), 2, 4, 1))
+
+
+def test_an_n_with_fewer_draws_has_those_and_no_more(trained):
+    """The draws of the other n are those of a run in which all have the same number."""
+    name, saved = trained
+    data, settings = observations(load(name), 2, 4, 1), sampling(name, methods=METHODS, n_obs=(1, 4))
+    same = sample(settings, "DET_GEF-clip", saved, data)
+    fewer = sample(replace(settings, samples_by_n={"4": 7}), "DET_GEF-clip", saved, data)
+    assert [at(fewer, n).sizes["sample"] for n in (1, 4)] == [40, 7]
+    assert at(fewer, 4).theta.notnull().all()
+    xr.testing.assert_equal(at(fewer, 1).theta, at(same, 1).theta)
+    assert fewer.attrs == same.attrs
+
+
+def test_the_first_sets_alone_are_those_of_all(trained):
+    name, saved = trained
+    data, settings = observations(load(name), 3, 4, 1), sampling(name, methods=METHODS, n_obs=(4,))
+    run = sample(replace(settings, sets=2), "DET_GEF-clip", saved, data)
+    assert run["set"].values.tolist() == [0, 1]

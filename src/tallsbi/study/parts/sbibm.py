@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tallsbi.study.parts.part import TrainedPart, both
+from tallsbi.study.parts.part import both
+from tallsbi.study.parts.sbibm_grid import SbibmGrid
 from tallsbi.study.settings.cells import OTHER_BOUNDS, SAMPLES, Cell, Cells
 from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
@@ -26,51 +27,10 @@ VARIANTS = (SAMPLES, OTHER_BOUNDS, "guidance", "partial")
 
 
 @dataclass(frozen=True, eq=False)
-class SbibmPart(TrainedPart):
+class SbibmPart(SbibmGrid):
     """`cells`: what is sampled and measured of the grid of tasks, N_train and runs; without it, all of the grid."""
 
     cells: Cells | None = None
-    name = "sbibm"
-
-    @property
-    def main_tasks(self) -> list[str]:
-        """The tasks of the main text."""
-        return self.section["tasks"]
-
-    @property
-    def problems(self) -> list[str]:
-        return [*self.main_tasks, *self.section["extra_tasks"]]
-
-    @property
-    def shown_problems(self) -> list[str]:
-        return self.main_tasks
-
-    @property
-    def n_train(self) -> list[int]:
-        return self.section["n_train"]
-
-    @property
-    def most_simulations(self) -> int:
-        return max(self.n_train)
-
-    @property
-    def n_obs(self) -> list[int]:
-        return self.section["n_obs"]
-
-    @property
-    def shown_n_obs(self) -> list[int]:
-        """The n of tables and pair plots that this run has; at small scales all of them."""
-        listed = [n for n in self.section["table_n_obs"] if n in self.n_obs]
-        return listed if len(listed) > 1 else self.n_obs
-
-    @property
-    def batches(self) -> int:
-        """Into how many jobs the parameter sets are split."""
-        return min(self.section["batches"], self.section["sets"])
-
-    def known(self, tasks: list[str]) -> list[str]:
-        """Those of the tasks that the run has."""
-        return [task for task in tasks if task in self.problems]
 
     # Data
 
@@ -164,11 +124,15 @@ class SbibmPart(TrainedPart):
             n_train=n_train,
             kind="sets",
             names=(algorithm,) if guidance else self._names(problem, n_train, variant, algorithm),
-            n_obs=self.n_obs,
+            n_obs=self.n_obs_of(problem),
             batch=batch,
             learned_prior=guidance,
+            **self._sizes(problem),
             **({"bounds_factor": self.other_factor} if other_bounds else {}),
         )
+
+    def _sizes(self, problem: str) -> dict[str, Any]:
+        return {"samples_by_n": self.section["samples_by_n"], "sets": self.sets_of(problem)}
 
     def _options(self, algorithm: str, problem: str) -> dict[str, Any]:
         most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
@@ -179,7 +143,7 @@ class SbibmPart(TrainedPart):
             runs = self.runs_of(problem, n_train, variant)
         else:
             runs = ["GAUSS"] if variant == "guidance" else ["/".join(cell) for cell in self.group_runs]
-        n_obs = [self.group_n] if variant == "partial" else self.n_obs
+        n_obs = [self.group_n] if variant == "partial" else self.n_obs_of(problem)
         return MeasureSettings.take(
             self.config["metrics"], self.config, n_train=n_train, n_obs=n_obs, runs=runs
         )
@@ -229,9 +193,8 @@ class SbibmPart(TrainedPart):
     def sample_groups(self, problem: str, n_train: int) -> SampleSettings:
         names = self.group_methods
         options = {name: self._options(name, problem) for name in names}
-        return self.sampling(
-            problem, options, n_train=n_train, kind="sets", names=names, n_obs=[self.group_n]
-        )
+        given = {"kind": "sets", "names": names, "n_obs": [self.group_n], **self._sizes(problem)}
+        return self.sampling(problem, options, n_train=n_train, **given)
 
     def collect_partial(self) -> CollectSettings:
         return CollectSettings("partial", methods=tuple(self.group_methods), n=self.group_n)

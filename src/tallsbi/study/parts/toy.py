@@ -27,13 +27,11 @@ class ToyPart(Part):
 
     @property
     def dims(self) -> dict[str, list[int]]:
-        """The dimensions m of each problem."""
-        gaussian = self.section["dims"]
-        return {
-            "gaussian-wide": gaussian,
-            "gaussian-standard": gaussian,
-            "mixture": [self.section["mixture"]["dim"]],
-        }
+        """The dimensions m of each problem; the Gaussian with the other prior may have fewer."""
+        dims = self.section["dims"]
+        other = [m for m in dims if m <= self.section["other_prior_max_dim"]]
+        gaussian = dict.fromkeys(("gaussian-wide", "gaussian-standard"), other)
+        return gaussian | {self.gaussian: dims, "mixture": [self.section["mixture"]["dim"]]}
 
     def table_dim(self, problem: str) -> int:
         """The m of the time-accuracy table of a problem."""

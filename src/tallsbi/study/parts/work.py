@@ -60,17 +60,18 @@ def sample(settings: SampleSettings, datasets: int = 1) -> float:
 def _rows_of(settings: SampleSettings, name: str, n: int, datasets: int) -> float:
     """Of one method; its clipped variant beside the plain one shares the covariances and adds its forks only."""
     options = settings.methods.options[name]
-    rows = network_rows(options, settings.samples, n, datasets)
+    samples = settings.samples_at(n)
+    rows = network_rows(options, samples, n, datasets)
     if not {name, name + CLIP_SUFFIX} <= set(settings.names):
         return rows
     share = CLIPPED_SHARE.get(options.get("algorithm", name), 1.0)
-    return rows + share * network_rows({**options, "cov_steps": 0}, settings.samples, n, datasets)
+    return rows + share * network_rows({**options, "cov_steps": 0}, samples, n, datasets)
 
 
 def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:
     """The share of a batch."""
     if settings.kind == "sets":
-        return sample(settings, part.section["sets"]) / part.batches
+        return sample(settings, settings.sets or 1) / part.batches
     if settings.kind == "calibration":
         return sample(settings, part.calibration["calibration"]) / part.pair_batches
     return sample(settings, part.section["observations"] if settings.kind == "single" else 1)
@@ -78,7 +79,8 @@ def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:
 
 def sample_groups(part: SbibmPart, settings: SampleSettings, n_max: int) -> float:
     groups = -(-part.group_n // n_max)
-    return sample(replace(settings, n_obs=(groups,)), part.section["sets"])
+    drawn = settings.samples_at(part.group_n)
+    return sample(replace(settings, n_obs=(groups,), samples=drawn, samples_by_n={}), settings.sets or 1)
 
 
 def _with_steps(methods: Methods, steps: int) -> list[dict[str, Any]]:
@@ -166,8 +168,9 @@ def reference(part: SbibmPart) -> float:
 def measure(part: SbibmPart, problem: str, n_train: int, variant: str) -> float:
     """Hundreds of samples that are compared with a reference."""
     settings = part.measure(problem, n_train, variant)
-    sizes = part.section["sets"] * part.section["samples"] / 100
-    return len(settings.runs) * len(settings.n_obs) * sizes
+    by_n = part.section["samples_by_n"]
+    samples = sum(by_n.get(str(n), part.section["samples"]) for n in settings.n_obs)
+    return len(settings.runs) * part.sets_of(problem) * samples / 100
 
 
 def test_calibration(part: JrnmmPart) -> float:

@@ -14,6 +14,7 @@ import pandas as pd
 from tallsbi.storage.files import read_csv, read_dataset, read_json
 from tallsbi.study.references.tidy import certificate_table
 from tallsbi.study.settings.collect import CollectSettings
+from tallsbi.study.stages.ragged import at
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,7 +57,7 @@ def pairs(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
     frames = []
     for reference in map(read_dataset, paths["references"]):
         task, n = reference.attrs["task"], int(reference.attrs["n"])
-        for source, dataset in (("reference", reference), ("GAUSS", samples[task].sel(n=n))):
+        for source, dataset in (("reference", reference), ("GAUSS", at(samples[task], n))):
             frames.append(
                 _long(dataset["theta"].sel(set=SHOWN_SET), task=task, n=n, source=source, set=SHOWN_SET)
             )

@@ -16,6 +16,7 @@ from tallsbi.random import integer_seed
 from tallsbi.study.columns.sbibm import DISTANCES, PARTIAL
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.stages.health import health_columns, usable
+from tallsbi.study.stages.ragged import at
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +37,7 @@ def distance_table(
         attrs = run.attrs
         for n, reference in references.items():
             for index in run["set"].values.tolist():
-                cell, truth = run.sel(n=n, set=index), reference.sel(set=index)
+                cell, truth = at(run, n).sel(set=index), reference.sel(set=index)
                 health = health_columns(cell)
                 theta = cell["theta"].values[usable(cell)].astype(np.float64)
                 draws = truth["theta"].values.astype(np.float64)[: len(theta)]

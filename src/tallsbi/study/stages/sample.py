@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,6 +20,7 @@ from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
 from tallsbi.study.stages.draws import Datasets, Stream, both_draws, tall_draws
 from tallsbi.study.stages.health import prior_variables
+from tallsbi.study.stages.ragged import joined
 from tallsbi.study.tasks import simulator
 from tallsbi.study.tasks.base import TrainingProblem
 
@@ -60,6 +62,8 @@ def _draws(
 ) -> list[xr.Dataset]:
     """Of one method: plain, clipped, or both in this order."""
     problem, algorithm = simulator(settings.problem), settings.methods.algorithm(forms[-1])
+    if settings.sets is not None:
+        observations = observations.isel(set=slice(settings.sets))
     if settings.batch is not None:
         observations = batch_of(observations, "set", settings.batch)
     datasets = Datasets.of(observations)
@@ -72,14 +76,15 @@ def _draws(
         name = (*problem.stream, settings.n_train, method, "prior")
         generator = torch_generator(settings.seed, *name, device=settings.device)
         engine = engine.with_learned_prior(runner, algorithm.cov_samples, generator)
-    given = (engine, algorithm, datasets, settings.n_obs, settings.samples, settings.seed)
     # Plain and clipped draws have the same streams, whether one of them is wanted or both.
     stream = _stream(problem, method, settings)
     sharing = CALIBRATION_PAIRS_PER_CALL if settings.kind == "calibration" else None
     options = {"device": settings.device, "sharing": sharing, "progress": progress}
-    runs = (
-        both_draws(*given, stream, **options) if len(forms) > 1 else (tall_draws(*given, stream, **options),)
-    )
+    parts: list[tuple[xr.Dataset, ...]] = []
+    for samples, n_obs in groupby(settings.n_obs, settings.samples_at):
+        given = (engine, algorithm, datasets, tuple(n_obs), samples, settings.seed, stream)
+        parts.append(both_draws(*given, **options) if len(forms) > 1 else (tall_draws(*given, **options),))
+    runs = map(joined, zip(*parts, strict=True))
     common = prior_variables(problem.prior, "set")
     return [
         run.assign(common)
