@@ -97,6 +97,36 @@ def test_saved_and_restored_gives_the_same(learnt):
     assert torch.equal(learnt.bind(x).log_prob(theta), again.bind(x).log_prob(theta))
 
 
+def test_repeats_show_what_both_networks_get_wrong_alike(learnt):
+    """Both halves shifted by half a standard deviation of a summary: v is 1/4, though they do not disagree."""
+    generator = torch.Generator().manual_seed(8)
+    theta = torch.randn(200, 1, generator=generator)
+    x = counts(theta[:, None].expand(200, 25, 1), generator)
+    assert learnt.calibrated(theta, x) is learnt  # nothing beyond chance
+    wrong = SummaryLikelihood.restored(*learnt.tensors())
+    for network in wrong.halves:
+        forward = network.forward
+
+        def shifted(v, forward=forward):
+            mean, root, log_diagonal = forward(v)
+            return mean + 0.5 / root[..., 0], root, log_diagonal
+
+        network.forward = shifted
+    assert wrong.calibrated(theta, x).variance == pytest.approx(0.25, rel=0.2)
+
+
+def test_draws_begin_with_a_law_whose_density_is_known(learnt):
+    """The mean of p / q over draws of q is one for any p inside; p is a narrow normal law here."""
+    x = counts(torch.full((1, 9, 1), 0.5), torch.Generator().manual_seed(2))
+    beginning, prior = learnt.bind(x).beginning, Gaussian.standard(1)
+    start = prior.sample(40_000, torch.Generator().manual_seed(3)).float()[None]
+    theta = beginning.draw(start, noise())
+    log_q = beginning.log_prob(theta, prior.log_prob)
+    log_p = torch.distributions.Normal(0.4, 0.2).log_prob(theta[..., 0])
+    assert float((log_p - log_q).exp().mean()) == pytest.approx(1, abs=0.02)
+    assert float((theta == start).float().mean()) == pytest.approx(0.05, abs=0.01)  # the share of the prior
+
+
 def test_auto_takes_summaries_for_many_observations_only(learnt, monkeypatch):
     class UsedSummaries(Exception):
         pass

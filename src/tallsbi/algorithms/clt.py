@@ -4,16 +4,34 @@ Its cost hardly grows with n, and errors of single scores do not add up (see `ta
 summaries that were learnt beside the network, and more than a few observations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import torch
+from torch import Tensor
 
-from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.algorithms.base import Algorithm, Likelihood, Problem
 from tallsbi.priors.base import Prior
 from tallsbi.progress import Progress
 from tallsbi.samplers.base import Health, Noise, Samples
 from tallsbi.samplers.particles import Particles, temper
 from tallsbi.shapes import States
+
+
+@runtime_checkable
+class Beginning(Protocol):
+    """A law with a density, which the particles begin with."""
+
+    def draw(self, prior: States, noise: Noise) -> States: ...
+
+    def log_prob(self, theta: States, prior: Callable[[Tensor], Tensor]) -> Tensor: ...
+
+
+@runtime_checkable
+class LikelihoodWithBeginning(Likelihood, Protocol):
+    @property
+    def beginning(self) -> Beginning: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +50,8 @@ class CLT(Algorithm):
         return 0
 
     def sample(self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter) -> Samples:
-        if problem.likelihood is None:
+        likelihood = problem.likelihood
+        if not isinstance(likelihood, LikelihoodWithBeginning):
             raise ValueError(
                 "method CLT needs summaries that were learnt beside the network, with fit(..., summaries=True); none "
                 "are learnt with conditions, with dropped failures, or where single posteriors have two modes: choose "
@@ -45,9 +64,16 @@ class CLT(Algorithm):
             )
         B, m = problem.datasets, problem.prior.dim
         count = max(samples, min(self.particles, 64 + 32 * m))  # enough for a covariance
-        particles = Particles(
-            _start(prior, B, count, noise), problem.likelihood.log_prob, prior.log_prob, noise
-        )
+        beginning = likelihood.beginning
+
+        def start(theta: States) -> Tensor:
+            return beginning.log_prob(theta, prior.log_prob)
+
+        def rest(theta: States) -> Tensor:
+            """What the posterior has beyond the law that the particles begin with."""
+            return likelihood.log_prob(theta) + prior.log_prob(theta) - start(theta)
+
+        particles = Particles(beginning.draw(_start(prior, B, count, noise), noise), rest, start, noise)
         theta = temper(particles, self.moves, self.steps)
         order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may have one ancestor
         theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))

@@ -195,6 +195,13 @@ class NetworkEngine(Engine):
         learnt = SummaryLikelihood.fit(*rows, seed, min(epochs, SUMMARY_EPOCHS), seconds)
         return replace(self, summaries=None if learnt is None else learnt.to("cpu"))
 
+    def with_repeats(self, latent: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> NetworkEngine:
+        """The same with summaries as uncertain as several observations of the same parameters show."""
+        if self.summaries is None or not len(x):
+            return self
+        theta = self.saved.normaliser.theta(latent)
+        return replace(self, summaries=self.summaries.calibrated(theta, self._features(x)))
+
     @torch.no_grad()
     def _features(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b e"]:
         """What the network sees of an observation: standardised, and embedded where it has an embedding."""

@@ -19,6 +19,8 @@ from tallsbi.api.engine import NetworkEngine
 from tallsbi.api.horizon import SHARE, checked_share, measure_after_fit
 from tallsbi.api.pairs import training_pairs
 from tallsbi.api.priors import as_prior
+from tallsbi.api.repeats import SHARE as REPEATED
+from tallsbi.api.repeats import with_repeats
 from tallsbi.api.simulation import Calling
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
@@ -94,7 +96,8 @@ def fit(
     which counts from the call on, and are printed. `checkpoint_dir`: where an interrupted simulation or training is
     taken up again. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
     to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`): 0.1, or none where
-    there is a `budget`. `device`: "cpu" or "cuda", where the network is trained and, unless `sample` says otherwise,
+    there is a `budget`; half as many again are repeats of the same parameters, which show how far summaries can be
+    believed. `device`: "cpu" or "cuda", where the network is trained and, unless `sample` says otherwise,
     draws are made; `precision`: "float32", or "bfloat16" for draws with faster hidden products (docs/precision.md).
     `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
     network, also where the simulator draws from global streams or from a generator of its own.
@@ -170,6 +173,8 @@ def fit(
         seconds = math.inf if allowed is None else max(0.0, allowed.left)
         stream = integer_seed(seed, "api", "summaries")
         engine = engine.with_summaries(latent, pairs.rows, stream, epochs, seconds)
+        more = int(REPEATED * share * len(pairs.theta))
+        engine = with_repeats(engine, layout, source, more, seed, how)
     known = TrainingRange.of(engine.scaled(pairs.rows.double()))
     posterior = cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
     measure_after_fit(posterior, source, int(share * len(pairs.theta)), seed, how)

@@ -10,7 +10,11 @@ whatever the law of a single one, and what the networks get wrong does not add u
 summaries that are averaged. A summary that says too little makes the posterior wider, not wrong.
 
 h is estimated, and its error does not shrink with n. Two networks learn from one half of the simulations each; how
-far they disagree gives the variance v C of the mean of both, and the posterior is computed with C (1 / n + v).
+far they disagree gives the variance v C of the mean of both, and the posterior is computed with C (1 / n + v). What
+both get wrong alike, because summaries know the simulations they were learnt of or because networks are too smooth,
+only repeated simulations of the same parameters show (`calibrated`).
+
+Draws begin where single observations point to: at a mixture of what the regression says of some of them.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,14 +32,17 @@ from torch import Tensor
 
 from tallsbi.random import integer_seed
 from tallsbi.shapes import Observations, States
+from tallsbi.summaries.beginning import Beginning
 from tallsbi.summaries.maps import ColumnMap, Whitening
-from tallsbi.summaries.regression import ConditionalGaussian, train
+from tallsbi.summaries.regression import ConditionalGaussian, apply, train
 
 EPOCHS = 120
 _HELD_OUT = 0.1  # of the simulations, and at least
 _FEWEST_HELD_OUT = 20
 _TWO_MODES = 1.6  # kurtosis: a normal law has 3, a uniform one 1.8, two narrow modes 1
 _TRIMMED = 0.05  # share of the largest disagreements left out
+_BEGINNING = 16  # observations whose single posteriors draws begin with
+_BY_CHANCE = 2.0  # standard errors that repeated simulations may show without meaning it
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,19 @@ class SummaryLikelihood:
         variance = _disagreement((first, second), v[held])
         return cls(theta_map, x_map, regression, phi, (first, second), variance)
 
+    @torch.no_grad()
+    def calibrated(self, theta: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> SummaryLikelihood:
+        """With the error of h that r observations of each of D parameters show, if it is larger than what the halves
+        disagree by and no chance; theta and x as for `fit`."""
+        v, mean, r = self.theta(theta), self.summaries(x).mean(1), x.shape[1]
+        squared = torch.stack(
+            [apply(root, mean - h).square() for h, root, _ in (net(v) for net in self.halves)]
+        )
+        # The law averages the log densities of both networks, and so their squared departures.
+        each = squared.double().mean((0, 2))
+        shown, chance = float(each.mean()) - 1 / r, float(each.std()) / len(each) ** 0.5
+        return replace(self, variance=shown) if shown - _BY_CHANCE * chance > self.variance else self
+
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
         """phi(x) of single observations."""
         flat = x.reshape(-1, x.shape[-1])
@@ -105,7 +125,7 @@ class SummaryLikelihood:
         weight = n / (1 + n * self.variance)
         for network in self.halves:
             mean, root, log_diagonal = network(v)
-            departure = (root @ (y - mean)[..., None])[..., 0]
+            departure = apply(root, y - mean)
             total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
         return total / len(self.halves)
 
@@ -153,6 +173,16 @@ class BoundSummaries:
     def mean(self) -> Float[Tensor, "B k"]:
         return self.likelihood.summaries(self.x).double().mean(1).float()
 
+    @cached_property
+    def beginning(self) -> Beginning:
+        """What the regression says of some of the observations, in the space of the diffusion."""
+        chosen = self.x[:, :_BEGINNING]
+        flat = self.likelihood.x(chosen.reshape(-1, chosen.shape[-1]))
+        with torch.no_grad():
+            mean, root, _ = self.likelihood.regression(flat)
+        B, J = chosen.shape[:2]
+        return Beginning(self.likelihood.theta, mean.unflatten(0, (B, J)), root.unflatten(0, (B, J)))
+
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
         """Log likelihood of parameters in the space of the diffusion, but for a constant."""
         B, S, m = theta.shape
@@ -171,7 +201,7 @@ def _means(network: ConditionalGaussian, u: Float[Tensor, "N d"]) -> Float[Tenso
 def _two_modes(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
     """Whether what a regression leaves of a parameter is at two ends and hardly between."""
     mean, root, _ = regression(u)
-    left = (root @ (v - mean)[..., None])[..., 0].double()
+    left = apply(root, v - mean).double()
     left = ((left - left.mean(0)) / left.std(0)).clamp(-5, 5)
     return bool((left.pow(4).mean(0) < _TWO_MODES).any())
 
@@ -180,6 +210,6 @@ def _two_modes(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Floa
 def _disagreement(halves: tuple[ConditionalGaussian, ...], v: Float[Tensor, "V m"]) -> float:
     """Variance of the mean of both, in units of C: two means of variance w differ by 2 w, their mean has w / 2."""
     (first, root, _), (second, _, _) = (network(v) for network in halves)
-    squared = (root @ (first - second)[..., None])[..., 0].square().mean(1)
+    squared = apply(root, first - second).square().mean(1)
     kept = squared.sort().values[: max(1, round((1 - _TRIMMED) * len(squared)))]
     return float(kept.mean()) / 4

@@ -89,10 +89,10 @@ class ConditionalGaussian(nn.Module):
     def loss(self, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"]) -> Float[Tensor, "N"]:
         """Minus the log density of y, but for a constant."""
         mean, root, log_diagonal = self(u)
-        return 0.5 * _apply(root, y - mean).square().sum(1) - log_diagonal.sum(1)
+        return 0.5 * apply(root, y - mean).square().sum(1) - log_diagonal.sum(1)
 
 
-def _apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:
+def apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:
     return (root @ vectors[..., None])[..., 0]
 
 
