@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.settings.problem import ProblemSettings
-from tallsbi.study.settings.sample import Methods, SampleSettings
+from tallsbi.study.settings.sample import Methods
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.toy import ToyCell, ToyModel
 
 MODEL = ToyModel(0.8, 10.0, (0.1, 25.1), (2.25, 1 / 9), (0.6, 1.4))
@@ -36,7 +37,7 @@ def sampling(name, **changes):
         "n_obs": (1, 4),
         "bounds_factor": 2.0,
     }
-    return SampleSettings(**{**given, **changes})
+    return SizedSampleSettings(**{**given, **changes})
 
 
 def measuring(*n_obs, n_train=200):

@@ -8,10 +8,10 @@ from functools import partial
 
 from tallsbi.scores.network_file import read_network
 from tallsbi.storage.files import read_dataset
-from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.stages.sample import sample_all
 
-settings = SampleSettings.from_params(job.settings)
+settings = SizedSampleSettings.from_params(job.settings)
 saved, observations = read_network(snakemake.input.network), read_dataset(snakemake.input.observations)
 bar = partial(job.progress, label=f"{' and '.join(settings.names)}: numbers of observations and batches")
 for output, draws in enumerate(sample_all(settings, saved, observations, bar).values()):

@@ -8,10 +8,10 @@ from functools import partial
 
 from tallsbi.scores.group_network import read_group_network
 from tallsbi.storage.files import read_dataset
-from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.stages.partial import sample_groups
 
-settings = SampleSettings.from_params(job.settings)
+settings = SizedSampleSettings.from_params(job.settings)
 saved, encoding = read_group_network(snakemake.input.network)
 observations = read_dataset(snakemake.input.observations)
 for output, method in partial(job.progress, label="methods")(list(enumerate(settings.names))):

@@ -7,9 +7,9 @@ from tallsbi.study.parts.part import TrainedPart, both
 from tallsbi.study.settings.batch import share
 from tallsbi.study.settings.measure import CalibrationTestSettings, DiracSettings
 from tallsbi.study.settings.problem import ProblemSettings
-from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 
 EMBEDDING = (64, 64, 64, 32)
 WITHOUT_NOISE = {"covariances": "whitened", "cov_steps": 30}  # the covariances of GAUSS for calibration draws
@@ -107,7 +107,9 @@ class JrnmmPart(TrainedPart):
             return ObserveSettings(seed, self.problem(problem, prior=True), *sizes, calibration=True)
         return ObserveSettings(seed, self.problem(problem, truth=True), 1, self.section["observations"])
 
-    def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
+    def sample(
+        self, problem: str, n_train: int, variant: str, algorithm: str, batch: str
+    ) -> SizedSampleSettings:
         """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for each observation."""
         options = partial(self.options, algorithm, self.section["max_steps"])
         if variant == "calibration":

@@ -9,8 +9,9 @@ from typing import Any
 from tallsbi.algorithms import CLIP_SUFFIX, base_name
 from tallsbi.study.settings.collect import CollectSettings, Training
 from tallsbi.study.settings.problem import ProblemSettings
-from tallsbi.study.settings.sample import Methods, SampleSettings
+from tallsbi.study.settings.sample import Methods
 from tallsbi.study.settings.select import Candidate, SelectSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.train import TrainSettings
 from tallsbi.training.settings import TrainingSettings
 
@@ -175,7 +176,7 @@ class TrainedPart(Part):
 
     def sampling(
         self, problem: str, options: Mapping[str, Mapping[str, Any]], **given: Any
-    ) -> SampleSettings:
+    ) -> SizedSampleSettings:
         """A sampling job: `options` by method; the other fields of the settings are `given` or configured."""
         shared = {
             "problem": self.problem(problem, prior=True),
@@ -183,4 +184,4 @@ class TrainedPart(Part):
             "samples": self.section["samples"],
             "bounds_factor": self.fidelity["uniform_bounds_factor"],
         }
-        return SampleSettings.take(given, shared, self.config)
+        return SizedSampleSettings.take(given, shared, self.config)

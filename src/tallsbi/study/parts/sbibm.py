@@ -15,9 +15,9 @@ from tallsbi.study.settings.measure import MeasureSettings
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.reference import ReferenceSettings
 from tallsbi.study.settings.refine import RefineSettings
-from tallsbi.study.settings.sample import SampleSettings
 from tallsbi.study.settings.select import Candidate
 from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.time import ManySettings, TimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
@@ -114,7 +114,9 @@ class SbibmPart(SbibmGrid):
         chosen = self.runs_of(problem, n_train, variant)
         return tuple(run for run in both(algorithm) if run in chosen)
 
-    def sample(self, problem: str, n_train: int, variant: str, algorithm: str, batch: str) -> SampleSettings:
+    def sample(
+        self, problem: str, n_train: int, variant: str, algorithm: str, batch: str
+    ) -> SizedSampleSettings:
         """One algorithm, plain and clipped as far as both are needed; for `guidance` plain, with the prior that the
         network has learned."""
         guidance, other_bounds = variant == "guidance", variant == OTHER_BOUNDS
@@ -190,7 +192,7 @@ class SbibmPart(SbibmGrid):
         ordinary = self.train(problem, n_train)
         return TrainGroupsSettings(**vars(ordinary), encoder=encoder, n_max=n_max)
 
-    def sample_groups(self, problem: str, n_train: int) -> SampleSettings:
+    def sample_groups(self, problem: str, n_train: int) -> SizedSampleSettings:
         names = self.group_methods
         options = {name: self._options(name, problem) for name in names}
         given = {"kind": "sets", "names": names, "n_obs": [self.group_n], **self._sizes(problem)}

@@ -10,7 +10,8 @@ from tallsbi.study.parts.sbibm import SbibmPart
 from tallsbi.study.parts.toy import ToyPart
 from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.refine import RefineSettings
-from tallsbi.study.settings.sample import Methods, SampleSettings
+from tallsbi.study.settings.sample import Methods
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
@@ -48,7 +49,7 @@ def train_groups(settings: TrainGroupsSettings) -> float:
     return train(settings) * (1 + places / ENCODED_PLACES)
 
 
-def sample(settings: SampleSettings, datasets: int = 1) -> float:
+def sample(settings: SizedSampleSettings, datasets: int = 1) -> float:
     """For so many datasets."""
     return sum(
         _rows_of(settings, name, n, datasets)
@@ -57,7 +58,7 @@ def sample(settings: SampleSettings, datasets: int = 1) -> float:
     )
 
 
-def _rows_of(settings: SampleSettings, name: str, n: int, datasets: int) -> float:
+def _rows_of(settings: SizedSampleSettings, name: str, n: int, datasets: int) -> float:
     """Of one method; its clipped variant beside the plain one shares the covariances and adds its forks only."""
     options = settings.methods.options[name]
     samples = settings.samples_at(n)
@@ -68,7 +69,7 @@ def _rows_of(settings: SampleSettings, name: str, n: int, datasets: int) -> floa
     return rows + share * network_rows({**options, "cov_steps": 0}, samples, n, datasets)
 
 
-def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:
+def sample_of(part: SbibmPart | JrnmmPart, settings: SizedSampleSettings) -> float:
     """The share of a batch."""
     if settings.kind == "sets":
         return sample(settings, settings.sets or 1) / part.batches
@@ -77,7 +78,7 @@ def sample_of(part: SbibmPart | JrnmmPart, settings: SampleSettings) -> float:
     return sample(settings, part.section["observations"] if settings.kind == "single" else 1)
 
 
-def sample_groups(part: SbibmPart, settings: SampleSettings, n_max: int) -> float:
+def sample_groups(part: SbibmPart, settings: SizedSampleSettings, n_max: int) -> float:
     groups = -(-part.group_n // n_max)
     drawn = settings.samples_at(part.group_n)
     return sample(replace(settings, n_obs=(groups,), samples=drawn, samples_by_n={}), settings.sets or 1)

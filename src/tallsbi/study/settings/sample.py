@@ -1,6 +1,6 @@
 """Settings of posterior draws with a trained network."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tallsbi.algorithms import SharedSettings, base_name, configured
@@ -51,8 +51,7 @@ class SampleSettings(Settings):
     `kind` says what the datasets are: the parameter `sets` of a task; the observations of the true parameter
     together (`tall`) or each alone (`single`); `calibration` pairs. `batch`: the share of the datasets that is
     solved, as 2-of-5. `bounds_factor`: on the bounds of a uniform prior. `learned_prior`: that of the network.
-    `precision`: of the network's hidden products (`tallsbi.scores.precision`). `samples_by_n`: where an n has another
-    number of draws. `sets`: the first so many of the parameter sets; without it, all.
+    `precision`: of the network's hidden products (`tallsbi.scores.precision`).
     """
 
     seed: int
@@ -69,16 +68,10 @@ class SampleSettings(Settings):
     batch: str | None = None
     learned_prior: bool = False
     precision: str = "float32"
-    samples_by_n: dict[str, int] = field(default_factory=dict)
-    sets: int | None = None
-
-    def samples_at(self, n: int) -> int:
-        """The number of draws given n observations."""
-        return self.samples_by_n.get(str(n), self.samples)
 
     def __post_init__(self) -> None:
         self.require("dtype", self.dtype in DTYPES, f"one of {', '.join(DTYPES)}")
         self.require("kind", self.kind in KINDS, f"one of {', '.join(KINDS)}")
-        self.require("samples", min([self.samples, *self.samples_by_n.values()]) >= 1, "at least 1")
+        self.require("samples", self.samples >= 1, "at least 1")
         self.require("n_obs", len(self.n_obs) > 0 and min(self.n_obs) >= 1, "numbers of at least 1")
         self.require("bounds_factor", self.bounds_factor > 0, "positive")

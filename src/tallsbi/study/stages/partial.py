@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tallsbi.random import integer_seed
 from tallsbi.scores.groups import GroupEncoding
 from tallsbi.scores.network_file import SavedNetwork
-from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.stages.draws import Datasets
 from tallsbi.study.stages.sample import sample
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def sample_groups(
-    settings: SampleSettings,
+    settings: SizedSampleSettings,
     method: str,
     saved: SavedNetwork,
     encoding: GroupEncoding,

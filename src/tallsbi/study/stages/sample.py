@@ -15,7 +15,7 @@ from tallsbi.samplers.ddim import DDIM
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.refine import RefineSettings
-from tallsbi.study.settings.sample import SampleSettings
+from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
 from tallsbi.study.stages.draws import Datasets, Stream, both_draws, tall_draws
@@ -31,7 +31,7 @@ CALIBRATION_PAIRS_PER_CALL = 500
 
 
 def sample(
-    settings: SampleSettings,
+    settings: SizedSampleSettings,
     method: str,
     saved: SavedNetwork,
     observations: xr.Dataset,
@@ -43,7 +43,7 @@ def sample(
 
 
 def sample_all(
-    settings: SampleSettings, saved: SavedNetwork, observations: xr.Dataset, progress: Callable = iter
+    settings: SizedSampleSettings, saved: SavedNetwork, observations: xr.Dataset, progress: Callable = iter
 ) -> dict[str, xr.Dataset]:
     """The same for every method of the settings; a method and its clipped variant are drawn in one pass."""
     drawn: dict[str, xr.Dataset] = {}
@@ -54,7 +54,7 @@ def sample_all(
 
 
 def _draws(
-    settings: SampleSettings,
+    settings: SizedSampleSettings,
     forms: list[str],
     saved: SavedNetwork,
     observations: xr.Dataset,
@@ -97,7 +97,7 @@ def _draws(
 def network_engine(
     saved: SavedNetwork,
     problem: TrainingProblem,
-    settings: SampleSettings | TimeSettings | HorizonSettings | RefineSettings,
+    settings: SizedSampleSettings | TimeSettings | HorizonSettings | RefineSettings,
 ) -> NetworkEngine:
     return NetworkEngine(
         saved,
@@ -109,7 +109,7 @@ def network_engine(
     )
 
 
-def _stream(problem: TrainingProblem, method: str, settings: SampleSettings) -> Stream:
+def _stream(problem: TrainingProblem, method: str, settings: SizedSampleSettings) -> Stream:
     """The names of the random streams by (n, dataset)."""
     beginning, kind = problem.stream, settings.kind
     if kind == "sets":
