@@ -26,6 +26,7 @@ SHORTENED: dict[str, dict[str, str] | None] = {
     "make results": {"ARGS": ONE_JOB},
     "make results ARGS=toy": {"ARGS": "toy --dry-run"},
     "make results SCALE=laptop": {"ARGS": "--dry-run"},
+    "make results SCALE=decisive": {"ARGS": "--dry-run"},
     "make results SCALE=paper": {"ARGS": "--dry-run"},
     "make results PROTOCOL=stated": {"ARGS": "--dry-run"},
     "make results CONFIG='seed=7'": {"ARGS": "--dry-run"},
