@@ -164,6 +164,13 @@ def test_the_table_names_what_failed():
     assert np.isnan(frame.rhat[1])
 
 
+def test_a_count_that_is_checked_stays_a_count():
+    checked = Certificate("NUTS", (Check("divergences", (3,), at_most=0),))
+    data = xr.Dataset(pack([checked], ("set",)), coords={"set": [0]})
+    frame = certificate_table([("slcp", 8, data)])
+    assert (frame.divergences.tolist(), frame.failed.tolist()) == ([3], ["divergences"])
+
+
 def test_every_number_of_a_certificate_has_a_column():
     assert set(NUMBERS) | {"task", "set", "n", "method", "passed", "checks", "failed"} == set(
         CERTIFICATES.kinds
