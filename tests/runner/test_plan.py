@@ -6,6 +6,7 @@ import pytest
 
 from tallsbi.runner import plan
 from tallsbi.runner.costs import CostModel, Rate, adapted
+from tallsbi.runner.options import Run
 from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected
 
 DRY_RUN = """\
@@ -81,6 +82,23 @@ def test_projection_adds_up_jobs(root):
     assert table.index[0] == "train_network"
     assert headline("paper", table.reset_index()) == "paper: 3 jobs, about 1.0 core-hours, longest job 1.0 h"
     assert measured(finished(JOBS, root), STAGES).jobs.sum() == 2
+
+
+def test_a_job_that_asks_for_a_gpu_is_read_and_costs_what_is_stated(root, monkeypatch):
+    asked = DRY_RUN.replace("key=train_network,", "key=train_network, gpu=1,")
+    jobs = list(plan._parse(asked))
+    assert [job.gpu for job in jobs] == [True, False, False]
+    model = CostModel({"train_network": Rate(6, 1000, 300, 1)})
+    table = projected(jobs, model, STAGES).set_index("stage")
+    assert table.loc["train_network", "core_hours"] == pytest.approx((6 + 370_000 / plan.GPU_SPEED) / 3600)
+    assert plan.gpu_headline(jobs, model) == (
+        "of these on a GPU: 1 jobs, about 2.1 GPU-hours instead of 103 core-hours, if a GPU does the work of 50 cores: "
+        "a stated rate, not measured"
+    )
+    monkeypatch.setattr(plan, "local_costs", lambda root: [])
+    for planned, says in ((jobs, True), (JOBS, False)):
+        monkeypatch.setattr(plan, "planned_jobs", lambda root, settings, planned=planned: planned)
+        assert ("GPU-hours" in plan.describe(Run(root, "smoke", ()), STAGES)) is says
 
 
 def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):

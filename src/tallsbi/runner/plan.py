@@ -2,6 +2,7 @@
 
 A dry run of everything shows which jobs a run has and how large each is (`resources: work`). The rates are those of
 `workflow/resources/costs.csv`, times the speed of this machine, which the records of the runs under `results/` show.
+Jobs on a GPU were never measured: what they cost is stated by `GPU_SPEED`, and the plan says so.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 _FIELD = re.compile(r"^    (\w+): (.*)$")
 _RULE = re.compile(r"^(?:local)?rule (\w+):$")
 
+GPU_SPEED = 50.0
+"""How many cores a GPU is taken to replace: 5 of the 20 TFLOP/s of a large card, 0.1 of a core. Not measured."""
+
 Stages = Mapping[str, str]
 """Start of a rule's name -> its stage in tables, for rules of which there are many; other rules are their own stage."""
 
@@ -45,6 +49,7 @@ class PlannedJob:
     record: str | None
     mem_mb: float | None = None
     minutes: float | None = None
+    gpu: bool = False
 
 
 def planned_jobs(
@@ -82,6 +87,7 @@ def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
         record=fields.get("benchmark"),
         mem_mb=_asked(resources.get("mem_mb")),
         minutes=_asked(resources.get("runtime")),
+        gpu=bool(_asked(resources.get("gpu"))),
     )
 
 
@@ -123,9 +129,14 @@ def summary(
 
 
 def projected(jobs: Sequence[PlannedJob], model: CostModel, stages: Stages) -> pd.DataFrame:
-    """The summary of what the jobs will take."""
-    seconds = [model.seconds(job.key, job.work) for job in jobs]
+    """The summary of what the jobs will take; of GPUs where they ask for one."""
+    seconds = [_seconds(job, model) for job in jobs]
     return summary(jobs, seconds, [model.rate(job.key).memory for job in jobs], stages)
+
+
+def _seconds(job: PlannedJob, model: CostModel) -> float:
+    rate = model.rate(job.key)
+    return rate.overhead + rate.per_unit * job.work / (GPU_SPEED if job.gpu else 1.0)
 
 
 def measured(done: Sequence[tuple[PlannedJob, JobCost]], stages: Stages) -> pd.DataFrame:
@@ -160,18 +171,34 @@ def cost_table(root: Path, configfile: Path, protocol: str, scale: str, stages: 
 
 
 def headline(name: str, table: pd.DataFrame) -> str:
-    hours = table.core_hours.sum()
-    effort = f"{hours:,.0f} core-hours" if hours >= 10 else f"{hours:.1f} core-hours"
+    effort = _hours(table.core_hours.sum(), "core")
     return f"{name}: {table.jobs.sum():,} jobs, about {effort}, longest job {table.longest_h.max():.1f} h"
+
+
+def gpu_headline(jobs: Sequence[PlannedJob], model: CostModel) -> str:
+    """What the jobs that ask for a GPU will take of one, by the stated rate."""
+    on_gpu = [job for job in jobs if job.gpu]
+    hours = sum(_seconds(job, model) for job in on_gpu) / 3600
+    cores = sum(model.seconds(job.key, job.work) for job in on_gpu) / 3600
+    return (
+        f"of these on a GPU: {len(on_gpu):,} jobs, about {_hours(hours, 'GPU')} instead of {_hours(cores, 'core')}, "
+        f"if a GPU does the work of {GPU_SPEED:g} cores: a stated rate, not measured"
+    )
+
+
+def _hours(hours: float, of: str) -> str:
+    return f"{hours:,.0f} {of}-hours" if hours >= 10 else f"{hours:.1f} {of}-hours"
 
 
 def describe(run: Run, stages: Stages) -> str:
     """What the run will cost, as a table and a headline."""
     model = adapted(read_model(run.root / TABLE), local_costs(run.root))
-    table = projected(planned_jobs(run.root, run.settings), model, stages)
+    jobs = planned_jobs(run.root, run.settings)
+    table = projected(jobs, model, stages)
     formats = {"core_hours": "{:.2f}", "share": "{:.0%}", "longest_h": "{:.2f}", "peak_mib": "{:.0f}"}
     text = table.assign(**{name: table[name].map(form.format) for name, form in formats.items()})
-    return f"{text.to_string(index=False)}\n{headline(run.name, table)}"
+    lines = [text.to_string(index=False), headline(run.name, table)]
+    return "\n".join([*lines, gpu_headline(jobs, model)] if any(job.gpu for job in jobs) else lines)
 
 
 def calibrate(root: Path) -> int:
