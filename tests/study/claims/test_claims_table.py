@@ -1,5 +1,6 @@
 """The ledger of a whole made-up run: in one the paper's story is true, in one there is next to no data."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,8 @@ from paths import ROOT
 
 from tallsbi.study import artifacts
 from tallsbi.study.claims.ledger import ledger
-from tallsbi.study.claims.spec import SCHEMA, read
+from tallsbi.study.claims.quantities import NAMES
+from tallsbi.study.claims.spec import SCHEMA, read, single_tests
 from tallsbi.study.claims.verdicts import Verdict
 from tallsbi.study.claims.views import Facts, views
 from tallsbi.study.parts.study import Study
@@ -145,7 +147,7 @@ def test_numbers_and_words_belong_together(table):
     row = table.tidy[(table.tidy.id == "C12")].iloc[0]
     assert float(row.measured) == pytest.approx(2.5, rel=0.05)
     assert row["count"] == 3 * 3 * 5
-    assert row.printed == "2.5, on a GPU"
+    assert row.printed == "2.5 times as fast, on a GPU"
     assert "speedup" in row.test
     assert row.data == "toy_timing"
     reading = table.tidy[table.tidy.id == "C51"].iloc[0].reading
@@ -307,6 +309,32 @@ def test_only_the_methods_that_are_compared_need_their_steps():
     assert headlines.verdict["C22"] == Verdict.HOLDS
     assert headlines.verdict["C43"] == Verdict.UNDECIDED
     assert "steps is 100, the test needs 400" in headlines.reading["C43"]
+
+
+def test_every_number_has_its_quantity_and_units(table):
+    tidy = table.tidy
+    assert ((tidy.quantity == "") == (tidy.measured == "–")).all()
+    assert ((tidy.units == "") == (tidy["count"] == 0)).all()
+    headlines = tidy[tidy.headline].set_index("id")
+    for name, words in {
+        "C01": "ratio, time",
+        "C09": "evaluations per step",
+        "C11": "power of m in speed over LANGEVIN's",
+        "C13": "speed over LANGEVIN's",
+        "C24": "share of (set)",
+        "C28": "change of MMD² per 2.7-fold n",
+        "C37": "change of squared distance to the truth (prior variances) per 2.7-fold n",
+    }.items():
+        assert headlines.quantity[name] == words
+    (shown,) = table.shown[(table.shown.id == "C13")].measured
+    assert re.fullmatch(r"[\d.]+ \(speed over LANGEVIN's\) 95 % \[.*\]", shown)
+
+
+def test_every_value_of_a_claim_has_words():
+    for claim in read(FILE):
+        for test in single_tests(claim.test):
+            key = test.where.get("quantity", test.value)
+            assert test.kind in ("share", "shares") or key in NAMES, claim.id
 
 
 def test_the_readable_versions_hold_every_row(table):

@@ -259,6 +259,17 @@ def test_print_leaves_out_controls_and_opens_everything(visit):
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
+def test_numbers_have_their_units_beside_them(visit):
+    page = visit()
+    numbers = page.locator("#claim-C02 .pair dd").nth(1).inner_text().split("\n")
+    assert [word.strip() for word in numbers if word.strip()] == [
+        "0.62",
+        "ratio, time",
+        "0.1",
+        "from 5 values: round",
+    ]
+
+
 def test_landmarks_headings_and_names(visit):
     page = visit()
     for role in ("banner", "navigation", "main", "contentinfo", "search"):

@@ -64,7 +64,7 @@ def test_ledger_has_a_row_per_claim_and_variant_and_bars_do_not_break_it(page, t
     gallery.write_gallery(page, tmp_path)
     rows = [line for line in (tmp_path / "claims.md").read_text().splitlines() if line.startswith("| C")]
     assert len(rows) == len(page.ledger.claims) + 1
-    assert {row.count("|") for row in rows} == {9}
+    assert {row.count("|") for row in rows} == {10}
     assert "p(theta &#124; x)" in rows[0]
     assert "&lt;b>every&lt;/b>" in "".join(rows)
 

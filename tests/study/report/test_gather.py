@@ -64,6 +64,7 @@ def test_ledger_counts_every_verdict_and_keeps_every_claim(run):
     assert ledger.claims[2].printed == ""
     first = ledger.claims[0]
     assert (first.verdict, first.measured, first.variant) == ("holds", "0.18", "wide prior")
+    assert (first.quantity, first.count, first.units) == ("sW", "5", "seed")
     assert [(v.name, v.measured, v.verdict) for v in first.variants] == [
         ("prior N(0, I)", "0.9", "does not hold")
     ]

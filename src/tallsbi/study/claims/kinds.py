@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from tallsbi.study.claims import intervals, units
+from tallsbi.study.claims.quantities import quantity
 from tallsbi.study.claims.select import NoRows, describe, rows
 from tallsbi.study.claims.spec import Combination, Conditions, SingleTest, Test
 from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts
@@ -51,7 +52,8 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
             leaves += _KINDS[test.kind](part, label, test)
         except NoRows as lack:
             leaves.append(Evidence(label, test.expected, missing=str(lack)))
-    return leaves[0] if len(leaves) == 1 else Parts(tuple(leaves), every=not test.some)
+    named = tuple(replace(leaf, quantity=quantity(test)) for leaf in leaves)
+    return named[0] if len(named) == 1 else Parts(named, every=not test.some)
 
 
 def _split(frame: pd.DataFrame, test: SingleTest) -> Iterator[tuple[str, pd.DataFrame]]:

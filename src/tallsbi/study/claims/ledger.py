@@ -100,8 +100,10 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
     leaf, _ = min(measured, key=lambda entry: entry[0].room())
     return {
         "measured": _number(leaf.estimate),
+        "quantity": "" if np.isnan(leaf.estimate) else leaf.quantity,
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
+        "units": leaf.units if leaf.count else "",
         "reading": _reading(leaf, verdict, by, len(entries)) + _limits(leaf, tree),
     }
 

@@ -38,7 +38,7 @@ class Evidence:
 
     `exact`: the number has no noise, and the interval is the range of its values: one outside is a counterexample.
     `extremes`: the intervals of the clearest data that so many units can give; None where these know no bounds.
-    `missing`: why there is no number.
+    `missing`: why there is no number. `quantity`: what the number is, in words.
     """
 
     label: str
@@ -48,6 +48,7 @@ class Evidence:
     count: int = 0
     units: str = ""
     detail: str = ""
+    quantity: str = ""
     exact: bool = False
     missing: str = ""
     extremes: tuple[Interval, ...] | None = None

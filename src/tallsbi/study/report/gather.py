@@ -220,8 +220,9 @@ def _claim(sources: Sources, made: Made, rows: Sequence[Mapping[str, str]]) -> S
     """The rows of one claim: the one that the run's own switches choose, and its variants."""
     head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
     copied = {field.name for field in fields(ShownClaim)} - {"data", "variants"}
+    numbers = ("measured", "quantity", "uncertainty")
     variants = tuple(
-        ShownVariant(row["variant"], row.get("measured", ""), row.get("uncertainty", ""), row["verdict"])
+        ShownVariant(row["variant"], *(row.get(key, "") for key in numbers), row["verdict"])
         for row in rows
         if row is not head
     )

@@ -83,6 +83,7 @@ class ShownVariant:
 
     name: str
     measured: str
+    quantity: str
     uncertainty: str
     verdict: str
 
@@ -96,8 +97,10 @@ class ShownClaim:
     claim: str
     printed: str
     measured: str
+    quantity: str  # what the measured number is
     uncertainty: str
     count: str
+    units: str  # what was counted
     verdict: str
     reading: str
     test: str
@@ -127,10 +130,10 @@ class Ledger:
         rows = []
         for claim in self.claims:
             text = f"{claim.claim} ({claim.variant})" if claim.variant else claim.claim
-            first = (claim.id, claim.section, text, claim.printed, claim.measured, claim.uncertainty)
-            rows.append((*first, claim.verdict, claim.reading))
+            first = (claim.id, claim.section, text, claim.printed, claim.measured, claim.quantity)
+            rows.append((*first, claim.uncertainty, claim.verdict, claim.reading))
             for other in claim.variants:
-                numbers = ("", other.measured, other.uncertainty, other.verdict, "")
+                numbers = ("", other.measured, other.quantity, other.uncertainty, other.verdict, "")
                 rows.append((claim.id, claim.section, f"({other.name})", *numbers))
         return rows
 

@@ -43,6 +43,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
         "exclude_sets": bool(exclude),
     }
     tidy = ledger(read(settings.claims), views(data, facts), switches)
+    of = (" (" + tidy.quantity + ")").where(tidy.quantity != "", "")
     shown = pd.DataFrame(
         {
             "id": tidy.id,
@@ -51,7 +52,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
                 ~tidy.headline | (tidy.variant == ""), tidy.variant + " (headline)"
             ),
             "printed": tidy.printed,
-            "measured": tidy.measured + " " + tidy.uncertainty,
+            "measured": tidy.measured + of + " " + tidy.uncertainty,
             "count": tidy["count"],
             "verdict": tidy.verdict,
             "reading": tidy.reading,
