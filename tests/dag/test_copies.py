@@ -13,7 +13,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -189,22 +189,83 @@ def test_a_run_can_be_renamed(finished, tmp_path):
     assert study.planned(*targets, *CONFIG[:-1], "run=renamed") == {}
 
 
-def test_another_user_who_copies_results_goes_on_with_them(finished):
+# Another user. Only root can become one; it keeps the right to read everything, as the interpreter may lie in a folder
+# of root, and has no other right.
+
+NOBODY = 65534
+ONLY_READ = "-all,+dac_read_search"
+BECOME = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
+BECOME += [f"--inh-caps={ONLY_READ}", f"--ambient-caps={ONLY_READ}", f"--bounding-set={ONLY_READ}"]
+
+
+@pytest.fixture(scope="module")
+def become() -> list[str]:
+    """The words before a command that another user is to run."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv (util-linux) is not here to become another user")
+    tried = subprocess.run([*BECOME, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"nobody can become another user here: {tried.stderr.strip()}")
+    return BECOME
+
+
+@pytest.fixture
+def theirs() -> Iterator[Study]:
+    """A clone of another user, in a place where they can write, without results."""
     with tempfile.TemporaryDirectory() as folder:
         study = clone(Path(folder) / "study")
-        without_times(finished, study)
-        for path in [Path(folder), *Path(folder).rglob("*")]:
-            os.chown(path, 65534, 65534)
-        command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", *ARGUMENTS]
-        place = {"HOME": folder, "XDG_CACHE_HOME": folder, "NUMBA_CACHE_DIR": folder}
-        options = {"env": study.environment() | place, "cwd": study.root, "user": 65534, "group": 65534}
-        try:
-            done = subprocess.run(command, **options, capture_output=True, text=True, check=False)
-        except PermissionError:
-            pytest.skip("another user cannot use this environment")
+        (Path(folder) / "home").mkdir()
+        give(Path(folder))
+        yield study
+
+
+def give(folder: Path) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, NOBODY, NOBODY)
+
+
+def run_as(become: list[str], study: Study, command: list[str]) -> subprocess.CompletedProcess:
+    home = str(study.root.parent / "home")
+    place = {"HOME": home, "XDG_CACHE_HOME": home, "NUMBA_CACHE_DIR": home}
+    environment = study.make_environment() | place
+    return subprocess.run(
+        [*become, *command], cwd=study.root, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+DRY_RUN = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1", *ARGUMENTS]
+
+
+def test_another_user_who_copies_results_goes_on_with_them(finished, become, theirs):
+    from_the_future(finished, theirs)
+    give(theirs.root / "results")
+    done = run_as(become, theirs, DRY_RUN)
     assert "Nothing to be done" in done.stdout + done.stderr, done.stderr[-3000:]
+    assert "only their owner" not in done.stderr
+
+
+def test_results_of_somebody_else_are_recognised_and_left_alone(finished, become, theirs):
+    """Read and judged where they lie; what would write to them says so before any job."""
+    from_the_future(finished, theirs)
+    before = {path: path.stat().st_mtime_ns for path in files_of(theirs)}
+    done = run_as(become, theirs, DRY_RUN)
+    assert "Nothing to be done" in done.stdout + done.stderr, done.stderr[-3000:]
+    assert "look older than what they were made from, and only their owner can change that" in done.stderr
+    refused = run_as(become, theirs, theirs.make_command(CONFIG="run=smoke"))
+    assert refused.returncode != 0
+    assert f"Cannot write to {theirs.root / RUN} (Permission denied): change its owner" in refused.stderr
+    assert {path: path.stat().st_mtime_ns for path in files_of(theirs)} == before
+
+
+def test_records_of_somebody_else_are_named(finished, become, theirs):
+    """Results and Snakemake's own records belong to somebody else: one sentence, also of a dry run."""
+    with_metadata(finished, theirs)
+    done = run_as(become, theirs, DRY_RUN)
+    assert done.returncode != 0
+    assert "Cannot write to .snakemake (Permission denied): change its owner" in done.stderr
+    assert "Error in file" not in done.stderr
 
 
 # Damage

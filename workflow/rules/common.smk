@@ -10,7 +10,7 @@ from tallsbi.runner.config import load_or_exit, run_name
 from tallsbi.runner.costs import TABLE as COST_TABLE
 from tallsbi.runner.costs import read_model
 from tallsbi.runner.fingerprint import fingerprint
-from tallsbi.runner.recall import recall, renew
+from tallsbi.runner.recall import recall_or_exit, renew
 from tallsbi.study import artifacts
 from tallsbi.study.config_rules import problems as config_problems
 from tallsbi.study.machine import demand_precision
@@ -34,8 +34,7 @@ TIMING_THREADS = 1 if workflow.remote_exec else workflow._cores or 1
 
 # Results that were copied here are recognised before Snakemake decides what to run.
 if workflow.is_main_process:
-    for note in recall(Path(RESULTS)):
-        print(note, file=sys.stderr)
+    recall_or_exit(Path(RESULTS))
 
 
 # Who works here, so that the next `make results` can tell a working run from a killed one.

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -67,14 +68,18 @@ class Checksums:
         self.used[path] = entry
         return entry[-1]
 
-    def touch(self, path: str, nanoseconds: int) -> None:
-        """Gives a file this time, or the present one if it belongs to somebody else."""
+    def touch(self, path: str, nanoseconds: int) -> bool:
+        """Gives a file this time, or the present one if it belongs to somebody else; returns whether it could."""
         content = self.of(path)
         try:
-            os.utime(path, ns=(nanoseconds, nanoseconds))
-        except PermissionError:
-            os.utime(path)
+            try:
+                os.utime(path, ns=(nanoseconds, nanoseconds))
+            except PermissionError:
+                os.utime(path)
+        except OSError:  # of somebody else who lets nobody write, or on a file system that is only read
+            return False
         self.used[path] = [*(_state(path) or []), content]
+        return True
 
 
 def _state(path: str) -> list[int] | None:
@@ -92,12 +97,16 @@ def _time(path: str) -> int | None:
 
 @dataclass
 class Recalled:
-    """What was found: jobs whose records were written, files with another content, jobs with other inputs, ..."""
+    """What was found: jobs whose records were written, files with another content, jobs with other inputs, ...
+
+    `fixed`: files that are right and look old, but whose time this user cannot change.
+    """
 
     jobs: int = 0
     damaged: list[str] = field(default_factory=list)
     outdated: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
 
     def notes(self, folder: Path) -> Iterator[str]:
         if self.jobs:
@@ -113,6 +122,12 @@ class Recalled:
                     f"{folder}: {len(paths)} files have {what} and are made again when they are asked for: "
                     + (", ".join(paths[:SHOWN]) + more)
                 )
+        if self.fixed:
+            yield (
+                f"{folder}: {len(self.fixed)} files are as their jobs wrote them, but look older than what they were "
+                f"made from, and only their owner can change that: Snakemake may want to make them again. A copy of "
+                f"your own (cp -r {folder} ...) is recognised as it is."
+            )
 
 
 def recall(folder: Path) -> list[str]:
@@ -120,6 +135,7 @@ def recall(folder: Path) -> list[str]:
     known = origins.read_origins(folder)
     if not known or any(head.run == folder.name and head.is_alive for head in guard.heads(Path())):
         return []
+    guard.check_writable(Path(), Path(".snakemake"))
     checksums = Checksums.load()
     persistence = _persistence()
     recalled = Recalled()
@@ -127,6 +143,17 @@ def recall(folder: Path) -> list[str]:
     _mark_unknown(known, folder, persistence, recalled)
     checksums.save()
     return list(recalled.notes(folder))
+
+
+def recall_or_exit(folder: Path) -> None:
+    """The same for the Snakefile: says what was found, or why the run cannot start here."""
+    try:
+        notes = recall(folder)
+    except guard.NotWritable as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    for note in notes:
+        print(note, file=sys.stderr)
 
 
 def _persistence() -> FilePersistence:
@@ -180,8 +207,9 @@ def _compare(
         written = [_write(persistence, path, origin, signs) for path in outputs]
         late = not signs and min(map(_time, outputs)) < newest[outputs[0]]
         if late:
-            for path in outputs:
-                checksums.touch(path, max(newest[path], time.time_ns()))
+            recalled.fixed += [
+                path for path in outputs if not checksums.touch(path, max(newest[path], time.time_ns()))
+            ]
         recalled.jobs += (any(written) or late) and not signs
 
 
