@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -79,6 +80,10 @@ def same_bytes(study: Study, finished: Study) -> bool:
     return not left and digests(study) == digests(finished)
 
 
+class Finished(AssertionError):
+    """A run has ended before what was waited for."""
+
+
 class Run:
     """`make results`, in the background."""
 
@@ -107,7 +112,8 @@ class Run:
         while time.monotonic() < end:
             if result := found():
                 return result
-            assert self.process.poll() is None, f"ended before {what}:\n{self.output.read_text()[-3000:]}"
+            if self.process.poll() is not None:
+                raise Finished(f"ended before {what}:\n{self.output.read_text()[-3000:]}")
             time.sleep(0.02)
         raise AssertionError(f"no {what} within {LIMIT} seconds")
 
@@ -138,8 +144,45 @@ def pause(longest: float) -> None:
     time.sleep(MOMENTS.uniform(0, longest))
 
 
-def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
-    """Five kills in turn, each followed by the same command, the second of a training that has a checkpoint."""
+def kill_head(run: Run) -> bool:
+    """Kills the head alone; its jobs go on."""
+    head = run.head()
+    pause(4)
+    with suppress(psutil.NoSuchProcess):
+        head.kill()
+    return run.process.wait(LIMIT) != 0
+
+
+def kill_all(run: Run) -> bool:
+    """Kills make, the head and its jobs in one go, as a machine that loses its power does."""
+    run.head()
+    pause(4)
+    whole = psutil.Process(run.process.pid)
+    for process in [whole, *whole.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    return run.process.wait(LIMIT) != 0
+
+
+def kill_job(run: Run) -> bool:
+    """Kills one job; the head says so and ends."""
+    job = run.job("")
+    pause(1)
+    with suppress(psutil.NoSuchProcess):
+        job.kill()
+    return run.process.wait(LIMIT) != 0
+
+
+def lose_a_step(study: Study) -> None:
+    """Removes what a step of the pipeline has made, and all below it, so that there is something to kill again."""
+    steps = [SIMULATIONS, f"{FOLDER}/training", f"{FOLDER}/n_train~200"]
+    for lost in steps[MOMENTS.randrange(3) :]:
+        path = study.root / lost
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_nine_kills_of_head_job_or_all_leave_no_trace(study, finished):
+    """Each is followed by the same command: three with a known victim, then six at any moment of the run."""
     first = Run(study)
     first.job("train")
     pause(1.5)
@@ -168,15 +211,17 @@ def test_kills_of_head_training_and_sampler_leave_no_trace(study, finished):
     third.wait()
     assert not (study.root / SAMPLES).exists()
 
-    for _ in range(2):
-        # On a fast machine the run before may have come that far.
-        (study.root / SAMPLES).unlink(missing_ok=True)
-        moment = Run(study)
-        head = moment.head()
-        pause(4)
-        with suppress(psutil.NoSuchProcess):
-            head.kill()
-        moment.process.wait(LIMIT)
+    kills = MOMENTS.sample([kill_head, kill_head, kill_all, kill_all, kill_all, kill_job], 6)
+    for _ in range(30):
+        if not kills:
+            break
+        run = Run(study)
+        with suppress(Finished):
+            if kills[-1](run):
+                kills.pop()
+        if run.process.returncode == 0:  # finished before the kill
+            lose_a_step(study)
+    assert not kills
 
     text = Run(study).wait()
     assert same_bytes(study, finished), text[-3000:]
