@@ -137,7 +137,17 @@ def test_observations_of_parameters_of_their_own_are_no_replicates():
     found = known().horizon(patients)
     assert 0 <= found.n < 10
     assert "too narrow in sigma" in found.answer
+    assert repr(found) == str(found)
     assert known().horizon(simulator, n_max=10).n == 10
+    with pytest.warns(UserWarning, match="SBC"):
+        assert not known().diagnose(patients, 10, datasets=40, n_samples=20).calibrated
+    # One theta does not spread patients as far as they are apart.
+    torch.manual_seed(0)
+    x = patients(torch.tensor([[1.0, -2.0]]).repeat(30, 1))
+    check = known().predict(simulator, x)
+    assert not check.plausible
+    assert "sd of x[0]" in str(check).splitlines()[2]
+    assert known().predict(simulator, simulator(torch.tensor([[1.0, -2.0]]).repeat(30, 1))).plausible
 
 
 def test_sample_warns_beyond_and_says_how_far():

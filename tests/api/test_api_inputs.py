@@ -13,6 +13,7 @@ from tallsbi.api import failures, inputs, pairs
 from tallsbi.api.pairs import AnotherPrior
 from tallsbi.api.simulation import SimulationError
 from tallsbi.api.training_range import FarObservations, TrainingRange
+from tallsbi.priors.base import UnsupportedPrior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
 from tallsbi.priors.uniform import Uniform
@@ -26,6 +27,7 @@ from tallsbi.priors.uniform import Uniform
         (torch.zeros(5, 3), "x_obs has observations of 3 numbers.*the last axis must be 2"),
         (torch.zeros(0, 2), "x_obs has shape (0, 2), without a single observation.*the prior"),
         (torch.zeros(0, 3, 2), "without a single observation"),
+        ([], "x_obs has shape (0,), without a single observation"),
         ([[1.0, 2.0], [1.0]], "x_obs: not an array of numbers.*lists of equal lengths"),
         ([["a", "b"]], "x_obs: not an array of numbers (holds <U1)"),
         (torch.zeros(3, 2, dtype=torch.complex64), "x_obs: holds torch.complex64; give real numbers"),
@@ -228,3 +230,23 @@ def test_global_streams_are_restored_after_an_error():
     assert torch.equal(torch.rand(1), expected)
     assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
     assert simulator is not failing
+
+
+def test_what_is_in_the_wrong_place_is_named():
+    posterior, x = exact_posterior(), datasets(2, 3)
+    with pytest.raises(
+        TypeError, match=r"sample\(1000\): here the observations come first.*sample\(x, 1000\)"
+    ):
+        posterior.sample(1000)
+    with pytest.raises(
+        TypeError, match=r"horizon\(\) got an unexpected keyword argument 'nmax'; it takes .*n_max"
+    ):
+        posterior.horizon(simulator, nmax=3)
+    with pytest.raises(TypeError, match=r"predict: the simulator is Tensor, .*predict\(simulator, x_obs\)"):
+        posterior.predict(x, simulator)
+    with pytest.raises(
+        ValueError, match=r"x_obs has shape \(2, 3, 2\); predict looks at one dataset of n = 3"
+    ):
+        posterior.predict(simulator, x)
+    with pytest.raises(UnsupportedPrior, match=r"prior: simulator is a function; the prior comes first"):
+        TallPosterior.fit(simulator, torch_prior())

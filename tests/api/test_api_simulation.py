@@ -11,8 +11,9 @@ from api_models import quick_fit, simulator
 
 from tallsbi.api import pairs, survival
 from tallsbi.api.layout import Layout
+from tallsbi.api.manners import OneAtATime
 from tallsbi.api.pool import calibration_pairs
-from tallsbi.api.simulation import Calling, OneAtATime, SimulationError, simulate
+from tallsbi.api.simulation import Calling, SimulationError, simulate
 from tallsbi.api.survival import SimulationFailures
 from tallsbi.priors.gaussian import Gaussian
 
@@ -265,3 +266,65 @@ def test_an_interrupted_fit_does_not_simulate_again(tmp_path, monkeypatch):
     fresh = quick_fit(slow)
     x = torch.zeros(2, 2)
     assert torch.equal(posterior.sample(x, 10), fresh.sample(x, 10))
+
+
+class Laboratory:
+    """A simulator that is a method, for one vector in numpy, and remembers what it was given."""
+
+    def __init__(self):
+        self.given = []
+
+    def run(self, theta):
+        a, b, c = theta
+        self.given.append(type(theta))
+        return [float(a + b), float(c)]
+
+
+def test_how_a_simulator_is_called_is_found_once():
+    laboratory = Laboratory()
+    with pytest.warns(OneAtATime):
+        x = simulate(laboratory.run, THETA, 1).x
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        laboratory.given.clear()
+        again = simulate(laboratory.run, THETA, 1).x
+    assert torch.equal(x, again)
+    assert len(laboratory.given) == len(THETA)  # nothing is tried
+
+
+def test_what_fit_was_told_holds_for_later_calls():
+    def row(theta):
+        a, b = theta
+        return [float(a) + torch.randn(()).item(), float(b)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OneAtATime)
+        posterior = quick_fit(row, batched=False)
+        x = [row(torch.tensor([1.0, -2.0])) for _ in range(3)]
+        posterior.predict(row, x, posterior.sample(x, 20, "GAUSS_PD", settings={"steps": 3}))
+
+
+def test_simulators_written_in_numpy_get_arrays():
+    """Arithmetic with single numbers of torch is several times slower."""
+    laboratory = Laboratory()
+    simulate(laboratory.run, THETA, 1, how=Calling(batched=False))
+    assert set(laboratory.given[-len(THETA) :]) == {np.ndarray}
+    of_torch = []
+    simulate(lambda theta: of_torch.append(type(theta)) or theta[:2], THETA, 1, how=Calling(batched=False))
+    assert set(of_torch) == {torch.Tensor}
+
+
+def test_a_failure_that_fails_again_is_tried_on():
+    """Tried again alone, it may fail: that is a failure, not a simulator that never works."""
+    failures = iter([True] * 4)
+
+    def seldom(theta):
+        if theta[0] > 0.99 and next(failures, False):
+            raise ArithmeticError("not this time")
+        return theta[:1]
+
+    layout = Layout((1,), failures="drop")
+    theta = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    x, failed = pairs.simulated_rows(seldom, theta, 3, None, layout, Calling(batched=False))
+    assert x[:, 0].tolist() == [0.0, 1.0]
+    assert not failed.any()

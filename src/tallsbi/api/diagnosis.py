@@ -8,23 +8,31 @@ observations the classifier often learns nothing; so the same test is tried on d
 deviation on purpose, and where it does not see that it says so.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.api import drawing, extras, inputs, pool
 from tallsbi.api.failures import advice
+from tallsbi.api.inputs import METHOD
+from tallsbi.api.simulation import Calling
 from tallsbi.metrics.calibration import Calibration, detectable, width_error
 from tallsbi.metrics.calibration import calibration as measured
 from tallsbi.metrics.lc2st import LocalTest, local_statistic, local_test
 from tallsbi.metrics.tarp import credibilities, uniformity
 from tallsbi.priors.base import Prior
 from tallsbi.random import integer_seed, numpy_generator, torch_generator
+
+if TYPE_CHECKING:
+    from tallsbi.api.posterior import TallPosterior
 
 _SIGNIFICANCE = 0.05
 _MIN_DATASETS = 3
@@ -149,6 +157,53 @@ class LocalSettings:
     x: Float[Tensor, "n d"]
     classifiers: int
     permutations: int
+
+
+def diagnose(
+    self: TallPosterior,
+    source: Any,
+    n: int,
+    x_obs: Any = None,
+    *,
+    datasets: int = 200,
+    n_samples: int = 100,
+    method: str = METHOD,
+    settings: Mapping[str, Any] | None = None,
+    clip: float = 3.0,
+    classifiers: int = 1,
+    permutations: int = 50,
+    seed: int = 0,
+    batched: bool | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Diagnosis:
+    """Simulation-based calibration of the posterior of n observations; with `x_obs` [n, d] also l-C2ST there.
+
+    `source`: the simulator, called with `datasets` draws of the prior, n times each; or a pair
+    (theta [N, m], x [N, n, d]). `n_samples`: draws per dataset. `classifiers` and `permutations` are
+    those of l-C2ST; its p-value is at least 1 / (permutations + 1). `batched`, `workers`: as those of `fit`.
+    """
+    extras.require("diagnose", "sbi", "sklearn")
+    n = inputs.count(n, "n")
+    algorithm = inputs.algorithm(method, settings, clip)
+    how = Calling(batched=batched, workers=inputs.count(workers, "workers"), progress=progress)
+    count = inputs.count(datasets, "datasets")
+    theta, x = pool.calibration_pairs(self.prior, self.layout, source, n, count, seed, self.conditions, how)
+    observed = None if x_obs is None else self.layout.one_dataset(x_obs, n)
+    samples = inputs.count(n_samples, "n_samples")
+    drawn = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
+    local = None
+    if observed is not None:
+        theta_o = drawing.draw(self.engine, algorithm, method, observed, max(samples, 1000), seed, progress)[
+            0
+        ]
+        local = LocalSettings(
+            theta_o,
+            observed[0],
+            inputs.count(classifiers, "classifiers"),
+            inputs.count(permutations, "permutations"),
+        )
+    return diagnosed(method, theta, x, drawn, local, seed, self.prior, self.names_of())
 
 
 def diagnosed(

@@ -1,5 +1,7 @@
 """Words of other packages, sbi first, with what they are called here."""
 
+import inspect
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _INSTEAD = {
@@ -24,9 +26,15 @@ def missing(name: str) -> str:
 
 def check(x_obs: Any, others: dict[str, Any]) -> None:
     """Refuses `sample((1000,), x=x)` with the way it is said here."""
+    number_first = isinstance(x_obs, int)
     shape_first = isinstance(x_obs, tuple) and len(x_obs) < 3 and all(isinstance(n, int) for n in x_obs)
-    if shape_first or others.keys() & {"x", "sample_shape", "show_progress_bars", "num_samples"}:
-        given = ", ".join([*([repr(tuple(x_obs))] if shape_first else []), *(f"{key}=..." for key in others)])
+    if (
+        number_first
+        or shape_first
+        or others.keys() & {"x", "sample_shape", "show_progress_bars", "num_samples"}
+    ):
+        first = [repr(tuple(x_obs))] if shape_first else [repr(x_obs)] if number_first else []
+        given = ", ".join([*first, *(f"{key}=..." for key in others)])
         raise TypeError(
             f"sample({given}): here the observations come first and the number of draws is a number: sample(x, 1000), "
             "x [n, d] for one dataset and [B, n, d] for several; progress=True shows a bar."
@@ -35,3 +43,17 @@ def check(x_obs: Any, others: dict[str, Any]) -> None:
         raise TypeError(f"sample() got an unexpected keyword argument {next(iter(others))!r}.")
     if x_obs is None:
         raise TypeError("sample() needs the observations: sample(x, 1000), x [n, d] for one dataset.")
+
+
+def known_options(call: str, function: Callable[..., Any], options: Iterable[str]) -> None:
+    """Refuses options that a call does not take, by the name under which it was called."""
+    known = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    for key in options:
+        if key not in known:
+            raise TypeError(
+                f"{call}() got an unexpected keyword argument {key!r}; it takes {', '.join(known)}."
+            )

@@ -53,7 +53,7 @@ class BeyondHorizon(UserWarning):
     """More observations than the posterior can be trusted with, or was ever tried with."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Horizon:
     """`measured` has the calibration at every n, from the smallest on; all but the last are trustworthy."""
 
@@ -112,6 +112,8 @@ class Horizon:
             lost = ", ".join(f"{at.lost} at n = {at.n}" for at in self.measured if at.lost)
             lines.append(f"datasets without finite draws, counted as failures: {lost}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def table(self) -> pd.DataFrame:
         """All that was measured: a row per n and parameter, each measure with its 95 % interval."""

@@ -89,6 +89,8 @@ def not_finite(x: Tensor, name: str) -> str:
 def shaped(x: Tensor, dim: int, name: str) -> Tensor:
     """[n, d] or [B, n, d], not empty."""
     if x.ndim not in (2, 3):
+        if x.shape == (0,):
+            not_empty(x, name)
         hint = f"; give {name}[:, None]" if x.ndim == 1 and dim == 1 else ""
         hint = hint or (f"; one observation is {name}[None]" if x.ndim == 1 and len(x) == dim else "")
         raise ValueError(
@@ -105,7 +107,7 @@ def shaped(x: Tensor, dim: int, name: str) -> Tensor:
 
 
 def not_empty(x: Tensor, name: str) -> None:
-    if 0 in x.shape[:-1]:
+    if 0 in x.shape[:-1] or x.shape == (0,):
         raise ValueError(
             f"{name} has shape {tuple(x.shape)}, without a single observation; without observations the posterior "
             "is the prior."

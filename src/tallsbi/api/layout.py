@@ -130,13 +130,15 @@ class Layout:
             )
         return torch.cat([flat, known], dim=-1)
 
-    def one_dataset(self, x: Any, n: int) -> Observations:
-        """The rows of a single dataset [1, n, k] of n observations."""
+    def one_dataset(self, x: Any, n: int, who: str = "the local test") -> Observations:
+        """The rows of a single dataset [1, n, k] of n observations; `who` asks for it."""
         groups = self.datasets(x).groups
         if len(groups) > 1 or groups[0].shape[:2] != (1, n):
+            given = (
+                "are datasets of different n" if len(groups) > 1 else f"has shape {tuple(groups[0].shape)}"
+            )
             raise ValueError(
-                f"x_obs has shape {tuple(groups[0].shape)}; the local test looks at one dataset of n = {n} "
-                f"observations, [{n}, {self.columns}]."
+                f"x_obs {given}; {who} looks at one dataset of n = {n} observations, [{n}, {self.columns}]."
             )
         return groups[0]
 

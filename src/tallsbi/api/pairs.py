@@ -15,7 +15,7 @@ from tallsbi.api import survival
 from tallsbi.api.chunks import SimulationError, Stack, stacked
 from tallsbi.api.inputs import as_tensor, choice, count
 from tallsbi.api.layout import Layout
-from tallsbi.api.simulation import Calling, simulate
+from tallsbi.api.simulation import AllFailed, Calling, simulate
 from tallsbi.api.streams import seeded
 from tallsbi.priors.base import Prior
 from tallsbi.random import integer_seed, torch_generator
@@ -181,9 +181,12 @@ def simulated_rows(
             break
         places = failed.nonzero()[:, 0]
         again = None if known is None else known[places]
-        flat[places], failed[places] = _flat(
-            source, theta[places], integer_seed(seed, turn), again, layout, how
-        )
+        try:
+            flat[places], failed[places] = _flat(
+                source, theta[places], integer_seed(seed, turn), again, layout, how
+            )
+        except AllFailed:
+            continue  # these few, this time
     return flat, failed
 
 

@@ -25,12 +25,13 @@ def calibration_pairs(
     datasets: int,
     seed: int,
     conditions: Float[Tensor, "K c"] | None = None,
+    how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N m"], Float[Tensor, "N n k"]]:
     """Parameters and the rows of n observations of each in float64, simulated or given as a pair (theta, x)."""
     if callable(source):
         theta = prior.sample(datasets, torch_generator(seed, "api", "calibration")).float()
         stream = integer_seed(seed, "api", "calibration", "simulator")
-        x, whole = tall_rows(layout, source, theta, n, stream, conditions, seed)
+        x, whole = tall_rows(layout, source, theta, n, stream, conditions, seed, how)
         return theta[whole].double(), x[whole]
     return given_pairs(prior, layout, source, n)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.api import drawing, extras, files, fitting, foreign_files, habits, inputs, pool
-from tallsbi.api.diagnosis import Diagnosis, LocalSettings, diagnosed
+from tallsbi.api import drawing, files, fitting, foreign_files, habits, inputs
+from tallsbi.api.diagnosis import diagnose
 from tallsbi.api.engine import Engine, NetworkEngine
 from tallsbi.api.horizon import Horizon, measure, warn_beyond
 from tallsbi.api.inference_data import inference_data
@@ -176,53 +176,10 @@ class TallPosterior:
         where that does not tell, but `simulations` at most; `batched` and `workers` are as those of `fit`.
         All other options are those of `sample`. `tallsbi.api.horizon` says what trustworthy means.
         """
+        habits.known_options("horizon", measure, options)
         options = {"conditions": self.conditions, **options}
         self.horizons[method] = measure(self.engine, self.layout, source, method, **options)
         return self.horizons[method]
-
-    def diagnose(
-        self,
-        source: Any,
-        n: int,
-        x_obs: Any = None,
-        *,
-        datasets: int = 200,
-        n_samples: int = 100,
-        method: str = METHOD,
-        settings: Mapping[str, Any] | None = None,
-        clip: float = 3.0,
-        classifiers: int = 1,
-        permutations: int = 50,
-        seed: int = 0,
-        progress: bool | None = None,
-    ) -> Diagnosis:
-        """Simulation-based calibration of the posterior of n observations; with `x_obs` [n, d] also l-C2ST there.
-
-        `source`: the simulator, called with `datasets` draws of the prior, n times each; or a pair
-        (theta [N, m], x [N, n, d]). `n_samples`: draws per dataset. `classifiers` and `permutations` are
-        those of l-C2ST; its p-value is at least 1 / (permutations + 1).
-        """
-        extras.require("diagnose", "sbi", "sklearn")
-        n = inputs.count(n, "n")
-        algorithm = inputs.algorithm(method, settings, clip)
-        theta, x = pool.calibration_pairs(
-            self.prior, self.layout, source, n, inputs.count(datasets, "datasets"), seed, self.conditions
-        )
-        observed = None if x_obs is None else self.layout.one_dataset(x_obs, n)
-        samples = inputs.count(n_samples, "n_samples")
-        drawn = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
-        local = None
-        if observed is not None:
-            theta_o = drawing.draw(
-                self.engine, algorithm, method, observed, max(samples, 1000), seed, progress
-            )[0]
-            local = LocalSettings(
-                theta_o,
-                observed[0],
-                inputs.count(classifiers, "classifiers"),
-                inputs.count(permutations, "permutations"),
-            )
-        return diagnosed(method, theta, x, drawn, local, seed, self.prior, self.names_of())
 
     def refine(
         self, x_obs: Any, simulator: Any, simulations: int = 20_000, **options: Any
@@ -247,6 +204,7 @@ class TallPosterior:
 
         return pair_plot(draws, truth, reference, self.names_of(names))
 
+    diagnose = diagnose
     inference_data = inference_data
     predict = predict
 

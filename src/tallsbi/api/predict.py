@@ -20,6 +20,7 @@ from tallsbi.api import inputs
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.layout import Layout
 from tallsbi.api.pairs import simulated_rows
+from tallsbi.api.simulation import Calling
 from tallsbi.random import integer_seed
 
 if TYPE_CHECKING:
@@ -93,27 +94,43 @@ def predict(
     settings: Mapping[str, Any] | None = None,
     clip: float = 3.0,
     seed: int = 0,
+    batched: bool | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
 ) -> Prediction:
     """Posterior predictive check: do datasets simulated with draws of the posterior look like `x_obs` [n, d]?
 
-    `draws` [S, m]: those of `sample`; drawn here if they are not given. Print the result, or call its `plot()`.
+    `draws` [S, m]: those of `sample`; drawn here if they are not given. `batched`, `workers`: as those of `fit`. Print
+    the result, or call its `plot()`.
     """
+    if not callable(simulator):
+        raise TypeError(
+            f"predict: the simulator is {type(simulator).__name__}, which cannot be called: predict(simulator, x_obs)."
+        )
+    how = Calling(batched=batched, workers=inputs.count(workers, "workers"), progress=progress)
     n = self.layout.datasets(x_obs).groups[0].shape[1]
-    self.layout.one_dataset(x_obs, n)
+    self.layout.one_dataset(x_obs, n, "predict")
     flat = self.layout.flat(x_obs)
     if draws is None:
-        draws = self.sample(x_obs, n_samples, method, settings=settings, clip=clip, seed=seed)
+        draws = self.sample(
+            x_obs, n_samples, method, settings=settings, clip=clip, seed=seed, progress=progress
+        )
     theta = inputs.draws(draws, self.theta_dim)
-    return predicted(simulator, theta, flat, self.layout, integer_seed(seed, "api", "predict"))
+    return predicted(simulator, theta, flat, self.layout, integer_seed(seed, "api", "predict"), how)
 
 
 def predicted(
-    simulator: Any, theta: Float[Tensor, "S m"], flat: Float[Tensor, "n c"], layout: Layout, seed: int
+    simulator: Any,
+    theta: Float[Tensor, "S m"],
+    flat: Float[Tensor, "n c"],
+    layout: Layout,
+    seed: int,
+    how: Calling | None = None,
 ) -> Prediction:
     """n observations for each draw, under the conditions of the observed ones."""
     n, D = len(flat), layout.numbers
     known = flat[:, D:].float().repeat(len(theta), 1) if layout.condition else None
-    rows, failed = simulated_rows(simulator, theta.float().repeat_interleave(n, 0), seed, known, layout)
+    rows, failed = simulated_rows(simulator, theta.float().repeat_interleave(n, 0), seed, known, layout, how)
     rows = rows[:, :D].double().unflatten(0, (len(theta), n))
     if layout.failures == "drop":
         whole = ~failed.unflatten(0, (len(theta), n)).any(1)

@@ -6,6 +6,7 @@ transforms (`TransformedDistribution`); of sbi `BoxUniform` and `MultipleIndepen
 object with `cdf` and `icdf` (or `ppf`); lists of all these, side by side, and dictionaries, which name the coordinates.
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -93,6 +94,11 @@ def _coordinates(prior: Any) -> Sequence[Coordinate]:
         values = [torch.atleast_1d(getattr(prior, key)).detach() for key in COORDINATES[name]]
         return [Closed(type(prior)(*row)) for row in zip(*values, strict=True)]
     usable = isinstance(prior, (td.Distribution, Truncated)) or callable(getattr(prior, "cdf", None))
+    if inspect.isroutine(prior):
+        raise UnsupportedPrior(
+            f"prior: {getattr(prior, '__name__', 'it')} is a function; the prior comes first and the simulator second, "
+            "fit(prior, simulator), and a prior is a distribution: its draws alone do not tell its density."
+        )
     if not usable and not callable(getattr(prior, "ppf", getattr(prior, "icdf", None))):
         raise UnsupportedPrior(f"prior: {type(prior).__module__}.{name} is not supported; {_SUPPORTED}.")
     if getattr(prior, "event_shape", ()):

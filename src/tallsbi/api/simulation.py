@@ -7,7 +7,6 @@ same for any number of processes and after an interruption. A simulation that ra
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,23 +21,19 @@ from tallsbi.api.chunks import (
     Simulator,
     Stack,
     Store,
-    WrongResult,
     parallel,
-    rows_of,
     serial,
     stacked,
-    words_of,
 )
 from tallsbi.api.drawing import bar
-from tallsbi.api.streams import seeded
+from tallsbi.api.manners import manner_of
 from tallsbi.random import integer_seed
 
 _BATCH, _SINGLE = 10_000, 100  # rows of a chunk, for simulators that take many parameters at once or one
-_ATTEMPTS, _ROWS = 5, 8  # parameters tried to see how a simulator wants them, and rows of each
 
 
-class OneAtATime(UserWarning):
-    """A simulator that was not said to take one parameter vector at a time, but does."""
+class AllFailed(SimulationError):
+    """Not one simulation of a call succeeded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +58,7 @@ def simulate(
     """One observation per row in float32, NaN where the simulator failed."""
     how = Calling() if how is None else how
     arguments = (theta,) if condition is None else (theta, condition)
-    manner = _manner(simulator, arguments, how, seed)
+    manner = manner_of(simulator, arguments, how.batched, how.stop, seed)
     size = how.chunk_size or (_BATCH if manner.batched else _SINGLE)
     starts = range(0, len(theta), size)
     jobs = {
@@ -76,7 +71,8 @@ def simulate(
     store = Store(how.folder, manner, arguments, seed, size)
     rows: dict[int, Chunk] = {start: chunk for start in starts if (chunk := store.read(start)) is not None}
     waiting = {start: job for start, job in jobs.items() if start not in rows}
-    finished = serial(manner, waiting) if how.workers == 1 else parallel(manner, waiting, how.workers)
+    alone = how.workers == 1 or len(waiting) < 2
+    finished = serial(manner, waiting) if alone else parallel(manner, waiting, how.workers)
     show = bar("simulating", how.progress, total=len(waiting))
     for start, chunk in show(finished):
         rows[start] = chunk
@@ -86,60 +82,12 @@ def simulate(
     chunks = [rows[start] for start in starts]
     errors = {start + row: text for start in starts for row, text in rows[start].errors.items()}
     if len(errors) == len(theta):
-        raise SimulationError(
+        raise AllFailed(
             f"the simulator failed for all {len(theta)} parameters; the first are theta = {theta[0].tolist()}: "
             f"{errors[0]}",
             theta[0],
         )
     return stacked([row for chunk in chunks for row in chunk.rows])
-
-
-def _manner(simulator: Simulator, arguments: tuple[Tensor, ...], how: Calling, seed: int) -> Manner:
-    """Tried with a few parameters where it is not said: rows of equal parameters, more of them than coordinates."""
-    rows = max(arguments[0].shape[1] + 1, _ROWS)
-    for k in range(min(_ATTEMPTS, len(arguments[0]))):
-        single = tuple(a[k] for a in arguments)
-        repeated = tuple(a.expand(rows, -1) for a in single)
-        for numpy in (False, True):
-            manner = Manner(simulator, True, numpy, how.stop)
-            words = ""
-            if how.batched is not False:
-                words = _misfit(manner, repeated, rows, seed)
-                if not words or (how.batched and "WrongResult" in words):
-                    return manner
-            if how.batched is True:
-                continue
-            manner = Manner(simulator, False, numpy, how.stop)
-            if _misfit(manner, single, 1, seed):
-                continue
-            if how.batched is None:
-                warnings.warn(
-                    f"the simulator takes one parameter vector at a time (called with {rows} rows: {words}): it is "
-                    "called row by row. Say batched=False to confirm, or write it for rows, which is much faster.",
-                    OneAtATime,
-                    stacklevel=5,
-                )
-            return manner
-    # Nothing worked: the real call says why.
-    return Manner(simulator, how.batched is not False, False, how.stop)
-
-
-def _misfit(manner: Manner, arguments: tuple[Tensor, ...], rows: int, seed: int) -> str:
-    """Why the simulator cannot be called in this manner; empty where it can."""
-    values = []
-    for turn in range(_ATTEMPTS if manner.batched else 1):
-        try:
-            with seeded(manner.simulator, seed + turn):
-                results = rows_of(manner.call(arguments), rows, manner.batched)
-        except WrongResult as error:
-            return f"WrongResult: {str(error).partition(';')[0]}"
-        except Exception as error:
-            return words_of(error)
-        if len({result.shape for result in results}) > 1 or len({result.tobytes() for result in results}) > 1:
-            return ""
-        values.append(results[0].tobytes())
-    # Equal rows in every call: without noise, or with one noise for all of them.
-    return "" if len(set(values)) < 2 else "all rows of equal parameters get the same noise"
 
 
 def _failure(
