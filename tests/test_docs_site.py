@@ -6,6 +6,9 @@ import sys
 import pytest
 from paths import ROOT
 
+import tallsbi
+from tallsbi.api import horizon, manners, pairs, refined, simulation, survival, training_range
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -31,6 +34,27 @@ def test_the_reference_is_made_of_the_docstrings(site):
         "squared signal coefficient",
     ):
         assert words.lower() in text.lower(), words
+
+
+def test_the_reference_is_complete(site):
+    """Every public name, every method of the posteriors, and every warning that can be caught."""
+    text = (site / "api.html").read_text(encoding="utf-8")
+    expected = {f"tallsbi.{name}" for name in tallsbi.__all__}
+    for kind in (tallsbi.TallPosterior, tallsbi.RefinedPosterior):
+        methods = {
+            name for name, value in vars(kind).items() if callable(value) or isinstance(value, classmethod)
+        }
+        expected |= {f"tallsbi.{kind.__name__}.{name}" for name in methods if not name.startswith("_")}
+    for module in (horizon, manners, pairs, refined, simulation, survival, training_range):
+        for name, value in vars(module).items():
+            if (
+                isinstance(value, type)
+                and issubclass(value, UserWarning)
+                and value.__module__ == module.__name__
+            ):
+                expected.add(f"{module.__name__}.{name}")
+    assert len(expected) > 30
+    assert {name for name in expected if f'id="{name}"' not in text} == set()
 
 
 def test_nothing_is_loaded_from_elsewhere(site):
