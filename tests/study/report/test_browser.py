@@ -266,7 +266,7 @@ def test_numbers_have_their_units_beside_them(visit):
         "0.62",
         "ratio, time",
         "0.1",
-        "from 5 values: round",
+        "from 5 values, one per round",
     ]
 
 
@@ -327,7 +327,8 @@ def test_first_screen_has_the_verdict_and_a_figure(visit, width, height, scheme)
 
 
 def test_pictures_follow_the_colours(visit):
-    """White paper turns dark, by the system or by choice."""
+    """White paper turns dark, by the system or by choice; a key figure's own paper is turned over with it."""
+    paper = "getComputedStyle(document.querySelector('.keys img')).backgroundColor"
     lightness = """() => {
       const image = document.querySelector('#toy_sw_vs_n img');
       return getComputedStyle(image).filter;
@@ -335,6 +336,7 @@ def test_pictures_follow_the_colours(visit):
     assert visit(color_scheme="light").evaluate(lightness) == "none"
     page = visit(color_scheme="dark")
     assert "invert" in page.evaluate(lightness)
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
     toggle = page.get_by_role("button", name="Colours")
     toggle.press("Enter")
     assert toggle.inner_text() == "Colours: light"

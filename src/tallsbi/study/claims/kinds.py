@@ -52,7 +52,7 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
             leaves += _KINDS[test.kind](part, label, test)
         except NoRows as lack:
             leaves.append(Evidence(label, test.expected, missing=str(lack)))
-    named = tuple(replace(leaf, quantity=quantity(test)) for leaf in leaves)
+    named = tuple(replace(leaf, quantity=leaf.quantity or quantity(test)) for leaf in leaves)
     return named[0] if len(named) == 1 else Parts(named, every=not test.some)
 
 
@@ -81,18 +81,19 @@ def _compare(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence
         except NoRows as lack:
             leaves.append(Evidence(name, test.expected, missing=str(lack)))
             continue
-        leaves.append(_located(differences, name, test, np.exp if test.logarithmic else float, pairs))
+        leaf = _located(differences, name, test, np.exp if test.logarithmic else float, pairs)
+        leaves.append(replace(leaf, quantity=quantity(test, (_name(left), _name(right)))))
     return leaves
 
 
 def _trend(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
-    x = test.x
+    x, words = test.x, quantity(test)
     if frame[x].nunique() < 2:
         raise NoRows(f"only one {x} ({frame[x].iloc[0]:g}): no trend")
     at_each_x = replace(test, unit=(*test.unit, x))
     if test.left:
         (left,), (right,) = units.sides(test.left), units.sides(test.right)
-        label = _joined(label, _versus(left, right))
+        label, words = _joined(label, _versus(left, right)), quantity(test, (_name(left), _name(right)))
         numbers = units.difference(units.paired(frame, left, right, at_each_x), at_each_x)
     else:
         numbers = units.values(frame, at_each_x)
@@ -100,7 +101,8 @@ def _trend(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
     if slopes.empty:
         raise NoRows(f"no unit has two {x}")
     span = " to ".join(f"{value:g}" for value in (frame[x].min(), frame[x].max()))
-    return [_located(slopes, label, test, float, detail=f"slope in log {x} from {span}")]
+    leaf = _located(slopes, label, test, float, detail=f"slope in log {x} from {span}")
+    return [replace(leaf, quantity=words)]
 
 
 def _value(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
@@ -129,6 +131,7 @@ def _share(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
             min(count for _, count in counts),
             _unit_names(test),
             ", ".join(words),
+            quantity(test, tuple(map(_name, both))),
             missing=_too_few_replicates(met[0].index, test),
             extremes=tuple(partial(of, *corner) for corner in corners),
         )
@@ -234,12 +237,12 @@ def _median(middle: float, lost: int, count: int) -> str:
 
 def _versus(left: Conditions, right: Conditions) -> str:
     """`GAUSS vs JAC`, with what else differs between the sides."""
+    return f"{_name(left)} vs {_name(right)}"
 
-    def name(side: Conditions) -> str:
-        rest = describe({key: value for key, value in side.items() if key != "method"})
-        return " ".join(filter(None, [str(side.get("method", "")), f"({rest})" if rest else ""]))
 
-    return f"{name(left)} vs {name(right)}"
+def _name(side: Conditions) -> str:
+    rest = describe({key: value for key, value in side.items() if key != "method"})
+    return " ".join(filter(None, [str(side.get("method", "")), f"({rest})" if rest else ""]))
 
 
 def _joined(*labels: str) -> str:

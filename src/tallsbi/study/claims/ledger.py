@@ -103,7 +103,7 @@ def _measured(tree: Parts, verdict: Verdict) -> dict[str, Any]:
         "quantity": "" if np.isnan(leaf.estimate) else leaf.quantity,
         "uncertainty": _uncertainty(leaf),
         "count": leaf.count,
-        "units": leaf.units if leaf.count else "",
+        "units": leaf.units if leaf.count and not leaf.exact else "",
         "reading": _reading(leaf, verdict, by, len(entries)) + _limits(leaf, tree),
     }
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tallsbi.study.claims.select import describe
 from tallsbi.study.claims.spec import SingleTest
 
 # The values that tests name; those of the view `theory` by their column `quantity`.
@@ -32,16 +35,20 @@ NAMES = {
 }
 
 
-def quantity(test: SingleTest) -> str:
-    """For example `ratio of times`, `power of n in sW`, `C2ST`, `share of (task x set)`."""
-    units = " x ".join(test.unit)
+def quantity(test: SingleTest, sides: Sequence[str] = ()) -> str:
+    """For example `time, GAUSS over JAC`, `power of n in sW`, `C2ST`, `share of (set) with lost = True`.
+
+    `sides`: the names of the two that are compared.
+    """
     if test.kind in ("share", "shares"):
-        return f"{'share' if test.kind == 'share' else 'difference in the share'} of ({units})"
+        share = f"share of ({' x '.join(test.unit)}) with {describe(test.condition)}"
+        return ", ".join(filter(None, [share, " less ".join(sides)]))
     key = str(test.where.get("quantity", test.value))
     name = NAMES.get(key, key.replace("_", " "))
-    if test.kind == "compare":
-        return f"ratio, {name}" if test.logarithmic else f"difference, {name}"
+    over = " over " if test.logarithmic else " less "
+    what = ", ".join(filter(None, [name, over.join(sides)]))
     if test.kind == "trend":
-        of = f"the ratio of {name}" if test.left else name
-        return f"power of {test.x} in {of}" if test.logarithmic else f"change of {name} per 2.7-fold {test.x}"
-    return name
+        return (
+            f"power of {test.x} in {what}" if test.logarithmic else f"change of {what} per 2.7-fold {test.x}"
+        )
+    return what
