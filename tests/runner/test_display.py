@@ -77,6 +77,19 @@ def test_a_failure_is_told_once_in_full_and_again_at_the_end(tmp_path):
     assert text.splitlines()[-3:-1] == ["1 failed:", f"  train: net (log: {log})"]
 
 
+def test_that_a_script_has_failed_is_told_by_its_log_alone(tmp_path):
+    log = tmp_path / "a.log"
+    log.write_text("ValueError: no")
+    told = record(
+        "error", logging.ERROR, "RuleException:\nCalledProcessError in file x, line 64:\nCommand 'set -e'"
+    )
+    missing = record("error", logging.ERROR, "RuleException:\nKeyError in file x, line 3:\n'no'")
+    text = shown(record("run_info", stats={"total": 1}), job(1), told, error(1, log), missing)
+    assert "CalledProcessError" not in text
+    assert "ValueError: no" in text
+    assert "KeyError in file x" in text
+
+
 def test_a_job_that_is_tried_again_has_not_failed(tmp_path):
     again, done = record(text="Trying to restart job 1."), record("job_finished", job_id=1)
     text = shown(job(1), error(1, tmp_path / "none.log"), again, job(1), done)

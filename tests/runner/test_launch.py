@@ -122,6 +122,14 @@ def test_a_busy_directory_stops_with_the_message_alone(start, monkeypatch, capsy
     assert capsys.readouterr().err == "Another run works here.\n"
 
 
+def test_a_run_with_settings_of_its_own_says_where_it_goes(start, capsys):
+    start("--config=seed=7 run=trial", "--args=-n")
+    assert capsys.readouterr().err == "Results go to results/trial\n"
+    start("--config=seed=7", "--args=--list-rules")
+    start()
+    assert capsys.readouterr().err == ""
+
+
 def test_what_was_cleared_is_said(start, monkeypatch, capsys):
     monkeypatch.setattr(guard, "prepare", lambda root, name: ["one", "two"])
     start()

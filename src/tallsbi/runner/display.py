@@ -23,6 +23,8 @@ SECOND, MINUTE = 1.0, 60.0
 LOG_LINES = 40  # of the log of a failed job
 PRIOR = 30.0  # seconds for which the plan counts more than what was seen
 CLEAR, NO_WRAP, WRAP = "\r\x1b[K", "\x1b[?7l", "\x1b[?7h"
+# That a script has failed is told with its log, by `job_error`.
+_TOLD = "RuleException:\nCalledProcessError"
 _SHOWN = ("Nothing to be done", "Reasons:", "This was a dry-run")
 
 _expected: dict[int, float] = {}
@@ -137,6 +139,8 @@ class Display:
                 progress.done, progress.total = record.done, record.total  # type: ignore[attr-defined]
             case "job_error":
                 self._fail(record)
+            case _ if text.startswith(_TOLD):
+                return
             case (
                 "workflow_started" | "job_started" | "shellcmd" | "resources_info" | "rulegraph" | "debug_dag"
             ):

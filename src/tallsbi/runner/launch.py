@@ -47,7 +47,10 @@ def start(run: Run, arguments: str) -> int:
         notes = guard.prepare(run.root, run.name)
         if notes:
             print(f"Taking up the work: {'; '.join(notes)}.", file=sys.stderr)
-    command = ["snakemake", *display_options(extra), "--cores", "all", *extra]
+    shown = display_options(extra)
+    if shown and run.settings:
+        print(f"Results go to {run.folder}", file=sys.stderr)
+    command = ["snakemake", *shown, "--cores", "all", *extra]
     command += [*(["--config", *run.settings] if run.settings else [])]
     sys.stdout.flush()
     # In place of this process, so that signals reach Snakemake and its process number is the one make knows.

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tallsbi.runner.options import Run
-from tallsbi.storage.files import DataError
 
 REPORTS = ("report/index.html", "snakemake-report.zip")  # our page, and the one Snakemake makes
 
@@ -18,7 +17,7 @@ def artifacts(folder: Path) -> set[str]:
 
 
 def describe(run: Run, verdicts: Callable[[Path], str] = lambda folder: "") -> list[str]:
-    """One line for each kind of output that is there; a run without any gives a `DataError`."""
+    """One line for each kind of output that is there, or that there is none yet: a run may be asked for a part."""
     rows = []
     for kind in ("tables", "figures"):
         count = len(artifacts(run.root / run.folder / kind))
@@ -28,7 +27,7 @@ def describe(run: Run, verdicts: Callable[[Path], str] = lambda folder: "") -> l
     reports = [run.folder / name for name in REPORTS]
     rows += [("Report", str(path), "") for path in reports if (run.root / path).is_file()]
     if not rows:
-        raise DataError(f"{run.folder} has no tables or figures yet")
+        return [f"Results  {run.folder}   (no tables or figures yet: they come without ARGS)"]
     if words := verdicts(run.root / run.folder):
         rows.append(("Claims", words, ""))
     width = max(len(place) for _, place, _ in rows)
