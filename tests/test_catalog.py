@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -76,3 +78,30 @@ def test_the_citation_is_complete_and_of_this_version():
 
 def test_the_changelog_has_a_place_for_the_next_release():
     assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_configuration_page_names_every_scale():
+    (row,) = re.findall(r"^\| `scale` \| (.*?) \|", (ROOT / "config/README.md").read_text(), re.M)
+    assert set(re.findall(r"`(\w+)`", row)) == {
+        path.stem for path in (ROOT / "workflow/scales").glob("*.yaml")
+    }
+
+
+@pytest.mark.parametrize(
+    ("tag", "notes"), [("v1.2.0", "\n### Added\n\n- Two.\n\n"), ("v1.3.0", None), ("v9.0.0", None)]
+)
+def test_a_release_has_the_notes_of_its_version(tmp_path, tag, notes):
+    """The commands of the GitHub workflow, on a changelog with three versions and the citation of one."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+    (commands,) = (
+        step["run"] for step in workflow["jobs"]["release"]["steps"] if step.get("name") == "Notes"
+    )
+    (tmp_path / "CHANGELOG.md").write_text(
+        "# C\n\n## [Unreleased]\n\n- Three.\n\n## [1.2.0] - 2026-01-01\n\n### Added\n\n- Two.\n\n## [1.3.0]\n\n- One.\n"
+    )
+    (tmp_path / "CITATION.cff").write_text("version: 1.2.0\n")
+    environment = {**os.environ, "GITHUB_REF_NAME": tag}
+    done = subprocess.run(["bash", "-ec", commands], cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode == 0) == (notes is not None)
+    if notes is not None:
+        assert (tmp_path / "notes.md").read_text() == notes
