@@ -100,6 +100,19 @@ def test_a_file_without_origin_is_unknown_unless_snakemake_knows_it(run):
     assert params(B) == ["'results/trial/x'"]
 
 
+def test_the_description_beside_a_network_needs_no_origin(run):
+    network = "results/trial/network.safetensors"
+    for path in (network, "results/trial/network.json", "results/trial/alone.json"):
+        Path(path).write_text("{}")
+    made = origins.describe("rule", params=[], inputs=[], outputs=[network], log=[])
+    origins.write_origin(made, FOLDER)
+    os.unlink(network)  # as after a copy without networks
+    assert recall.recall(FOLDER)[1:] == [
+        "results/trial: 1 files have no record of where they come from and are made again when they are asked for: "
+        "results/trial/alone.json"
+    ]
+
+
 def test_results_without_any_origin_are_left_to_snakemake(run):
     for path in FOLDER.rglob("*.origin.json"):
         path.unlink()

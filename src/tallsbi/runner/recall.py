@@ -253,7 +253,9 @@ def _mark_unknown(
     recorded = {path for origin in known for path in origin.outputs}
     for name in manifest.results_of(folder):
         path = (folder / name).as_posix()
-        if path in recorded or path.endswith(".meta.json"):
+        # What lies beside an output is part of it: the record of a table, the description of a network.
+        beside = path.endswith(".meta.json") or str(Path(path).with_suffix(".safetensors")) in recorded
+        if path in recorded or beside:
             continue
         if persistence._read_record(path) is None:
             nowhere = Origin("", (), (), (path,), {})
