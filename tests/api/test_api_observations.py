@@ -122,8 +122,16 @@ def test_observations_of_different_lengths(embedding):
         changed = rows.clone()
         changed[..., :8][flags] = 5.0
         assert torch.equal(inner(rows.float())[:, :, :4], inner(changed.float())[:, :, :4])
-    with pytest.raises(ValueError, match=r"shape \(9, 1\); the longest simulated one has \(8, 1\)"):
+    with pytest.raises(ValueError, match=r"shape \(9, 1\); the longest .* \(8, 1\).* none that are longer"):
         posterior.sample([*x, torch.zeros(9, 1)], 10)
+    with pytest.raises(
+        ValueError, match=r"shape \(6, 2\); .* only the length of the first axis may be another"
+    ):
+        posterior.sample([torch.zeros(6, 2), torch.zeros(5, 2)], 10)
+    with pytest.raises(
+        ValueError, match=r"shape \(5, 1\): .* a list of arrays, and a single one is \[x_obs\]"
+    ):
+        posterior.sample(torch.zeros(5, 1), 10)
 
 
 def test_a_module_without_a_mask_is_refused():
@@ -167,8 +175,12 @@ def test_a_condition_that_is_known(tmp_path):
         8,
         2,
     )
-    with pytest.raises(ValueError, match="the last axis must be 3"):
+    with pytest.raises(
+        ValueError, match=r"x_obs has no condition: give a tuple \(x, condition\), with 1 known"
+    ):
         posterior.sample(x)
+    with pytest.raises(ValueError, match="the last axis must be 3"):
+        posterior.sample(torch.zeros(2, 4))
     with pytest.raises(ValueError, match=r"the condition of x_obs has shape \(2, 1\); .* give \(1, 1\)"):
         posterior.sample((x, [[1.0], [2.0]]))
     with pytest.raises(ValueError, match=r"condition gave shape \(3, 1\) for 200 rows"):

@@ -152,19 +152,26 @@ class Layout:
             if x.ndim not in (axes + 1, axes + 2) or tuple(x.shape[-axes:]) != self.shape:
                 shape = ", ".join(map(str, self.shape))
                 hint = f"; one observation is {name}[None]" if tuple(x.shape) == self.shape else ""
+                if self.flags and tuple(x.shape[1 - axes :]) == self.shape[1:]:
+                    hint = f"; shorter ones are a list of arrays, and a single one is [{name}]"
                 raise ValueError(
                     f"{name} has shape {tuple(x.shape)}: the network was trained on observations of shape ({shape}); "
                     f"give n of one dataset, [n, {shape}], or of B datasets, [B, n, {shape}]{hint}."
                 )
             x = x.flatten(-axes)
             if columns > self.numbers:
-                raise ValueError(
-                    f"{name} has no condition: give a tuple (x, condition), with {self.condition} known numbers for "
-                    "each observation."
-                )
+                raise ValueError(self._without_condition(name))
             inputs.not_empty(x, name)
             return x
+        if columns > self.numbers and x.ndim in (2, 3) and x.shape[-1] == self.numbers:
+            raise ValueError(self._without_condition(name))
         return inputs.shaped(x, columns, name)
+
+    def _without_condition(self, name: str) -> str:
+        return (
+            f"{name} has no condition: give a tuple (x, condition), with {self.condition} known numbers for each "
+            "observation."
+        )
 
     def _padded(self, x: Any, name: str) -> Any:
         """Observations of different lengths, as long as the longest simulated one."""
@@ -177,9 +184,12 @@ class Layout:
             return x
         rows = stacked([as_tensor(row, name).numpy() for row in x], name).x
         if rows.shape[1] > self.shape[0] or rows.shape[2:] != self.shape[1:]:
+            wrong = "the network knows none that are longer"
+            if rows.shape[2:] != self.shape[1:]:
+                wrong = "only the length of the first axis may be another"
             raise ValueError(
                 f"{name}: an observation has shape {tuple(rows.shape[1:])}; the longest simulated one has "
-                f"{self.shape}, and the network knows none that are longer."
+                f"{self.shape}, and {wrong}."
             )
         longer = torch.full((len(rows), *self.shape), torch.nan)
         longer[:, : rows.shape[1]] = rows

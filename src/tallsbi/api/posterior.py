@@ -218,7 +218,7 @@ class TallPosterior:
 
     def __repr__(self) -> str:
         shape = self.layout.shape
-        x = f"{shape[0]} numbers" if len(shape) == 1 else f"shape {shape}"
+        x = f"{shape[0]} number{'' if shape[0] == 1 else 's'}" if len(shape) == 1 else f"shape {shape}"
         known = f" and {self.layout.condition} known" if self.layout.condition else ""
         return (
             f"TallPosterior of {self.theta_dim} parameters ({', '.join(self.names_of()[:8])}"
