@@ -92,6 +92,18 @@ def test_the_wheel_alone_brings_few_packages(described):
     assert besides.isdisjoint({"scipy", "pandas", "numba", "sbi", "scikit-learn", "xarray"})
 
 
+def test_the_wheel_alone_is_small(wheel, described):
+    """What an installation brings beside torch and numpy, without compiled bytecode."""
+    core = [r for r in Parser().parsestr(described).get_all("Requires-Dist") if "extra ==" not in r]
+    sizes = {
+        name: sum(file.size or 0 for file in metadata.files(name) or () if file.suffix != ".pyc")
+        for name in needed(core) - needed(["torch"]) - {"numpy"}
+    }
+    sizes["tallsbi"] = sum(each.file_size for each in ZipFile(wheel).infolist())
+    assert sum(sizes.values()) < 6e6, sizes
+    assert wheel.stat().st_size < 1e6
+
+
 CODE = """
 import sys
 sys.path.insert(0, {wheel!r})
