@@ -133,8 +133,26 @@ calibrate: $(READY) ## [cluster] fit the cost model to the records of the runs u
 	@$(STUDY) calibrate
 
 .PHONY: bench-peers
-bench-peers: $(READY) ## compare with sbi on the same score: accuracy and time (a minute)
+bench-peers: $(READY) ## compare with NLE, sbi's score methods and BayesFlow (hours; goes on where it stopped)
 	@$(BIN)/python -m benchmarks.peers $$ARGS
+
+# BayesFlow asks for other versions than our pins: it gets an environment of its own, which takes 1.1 GB.
+BAYESFLOW := build/bayesflow
+.PHONY: bayesflow
+bayesflow: $(READY) ## install BayesFlow beside, in build/bayesflow, for bench-peers
+	@rm -rf $(BAYESFLOW)
+	@echo "Installing BayesFlow into $(BAYESFLOW) (minutes)"
+	@if $(BIN)/python -m venv $(BAYESFLOW) \
+	  && $(BAYESFLOW)/bin/python -m pip --disable-pip-version-check --no-input -q install --requirement envs/bayesflow.txt; \
+	then :; else \
+	  rm -rf $(BAYESFLOW); \
+	  echo "Error: BayesFlow cannot be installed here, pip says why above. make bench-peers leaves it out." >&2; exit 1; \
+	fi
+	@if KERAS_BACKEND=torch $(BAYESFLOW)/bin/python -c "import bayesflow; print('BayesFlow', bayesflow.__version__)"; \
+	then :; else \
+	  echo "Error: BayesFlow is installed in $(BAYESFLOW) but cannot be imported, see above; make bench-peers leaves it out." >&2; \
+	  exit 1; \
+	fi
 
 .PHONY: references
 references: $(READY) ## compare our reference posteriors with those sbibm ships (about five minutes)

@@ -36,7 +36,8 @@ SHORTENED: dict[str, dict[str, str] | None] = {
     "make gallery": {"SCALE": "smoke"},
     "make snakemake-report": None,
     "make bench": {"ARGS": "tall_score --rounds 1"},
-    "make bench-peers": {"ARGS": "--samples 20 --budget 120 --observations 2"},
+    "make bench-peers": {"ARGS": "exact --samples 20 --budget 120 --observations 2"},
+    "make bayesflow": None,  # 1.1 GB
     "make env": {},
     "make test": None,
     "make docs": None,

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers`: side by side with sbi's methods for several observations.
+"""`python -m benchmarks.peers exact`: side by side with sbi's methods for several observations.
 
 A Gaussian model with a known tall posterior: theta ~ N(0, I), x | theta ~ N(theta, 0.5 ((1 - rho) I + rho 11')) with
 rho = 0.8. There are three networks to compare on: `exact`, an estimator of sbi with the exact score, so that only
@@ -13,7 +13,6 @@ deviations. Times are CPU seconds of one thread.
 from __future__ import annotations
 
 import argparse
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.peers.nle import quietly
 from tallsbi import TallPosterior
 from tallsbi.metrics.c2st import c2st
 from tallsbi.metrics.sliced import sliced_wasserstein
@@ -154,21 +154,8 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _trained(prior: torch.distributions.Distribution, theta: Tensor, x: Tensor, epochs: int) -> Any:
-    from sbi.inference import NPSE
-    from sbi.utils.tracking import TensorBoardTracker
-    from torch.utils.tensorboard import SummaryWriter
-
-    # By default sbi leaves its logs in the current directory.
-    with tempfile.TemporaryDirectory() as logs, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tracker = TensorBoardTracker(SummaryWriter(logs))
-        trainer = NPSE(prior, sde_type="vp", show_progress_bars=False, tracker=tracker)
-        return trainer.append_simulations(theta, x).train(max_num_epochs=epochs)
-
-
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers exact", description=__doc__)
     parser.add_argument("--simulations", type=int, default=10_000)
     parser.add_argument("--epochs", type=int, default=200, help="of sbi's training and of ours, at most")
     parser.add_argument("--observations", type=int, default=30, help="n")
@@ -178,6 +165,7 @@ def main(arguments: list[str] | None = None) -> int:
     kinds = ["exact", "sbi", "tallsbi"]
     parser.add_argument("--networks", nargs="+", choices=kinds, default=["exact"], help="(default: exact)")
     options = parser.parse_args(arguments)
+    from sbi.inference import NPSE
     from sbi.inference.posteriors import VectorFieldPosterior
 
     torch.set_num_threads(1)
@@ -195,7 +183,11 @@ def main(arguments: list[str] | None = None) -> int:
             ours = TallPosterior.fit(prior, (theta, x), epochs=options.epochs)
             contestants += our_methods(ours, network, options.budget)
         else:
-            estimator = exact_estimator() if network == "exact" else _trained(prior, theta, x, options.epochs)
+            if network == "exact":
+                estimator = exact_estimator()
+            else:
+                limit = {"max_num_epochs": options.epochs}
+                estimator = quietly(NPSE, prior, theta, x, limit, sde_type="vp")
             theirs = VectorFieldPosterior(estimator, prior)
             contestants += sbi_methods(theirs, network, options.budget)
             contestants += our_methods(TallPosterior.from_sbi(estimator, prior), network, options.budget)
