@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.report import Row, cpu_times
-from benchmarks.tall_score import BLOCK, HIDDEN, OBSERVATIONS, SAMPLES, D, M
+from benchmarks.tall_score import OBSERVATIONS, SAMPLES, D, M, hidden_products
 from tallsbi.algorithms import build
 from tallsbi.algorithms.base import Problem
 from tallsbi.priors.gaussian import Gaussian
@@ -60,15 +60,7 @@ def _costs(rounds: int) -> tuple[float, dict[str, float]]:
     """CPU seconds of the products of a row, and of a row of each method and of training, in units of such products."""
     from benchmarks import training_epoch
 
-    draws = torch.Generator().manual_seed(0)
-    first, second = (torch.randn(HIDDEN, HIDDEN, generator=draws) / 16 for _ in range(2))
-    block, between, after = (torch.randn(BLOCK, HIDDEN, generator=draws) for _ in range(3))
-
-    def products() -> None:
-        for _ in range(SAMPLES * OBSERVATIONS // BLOCK):
-            torch.mm(block, first, out=between)
-            torch.mm(between, second, out=after)
-
+    products = hidden_products(torch.Generator().manual_seed(0))
     contestants: dict[str, Callable[[], object]] = {"products": products}
     rows = {}
     for name, (steps, samples) in RUNS.items():
