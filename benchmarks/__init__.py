@@ -3,3 +3,8 @@
 One file per benchmark: a module of this package with a function `run(rounds) -> list[Row]` (see
 `benchmarks.report`). No list names it.
 """
+
+import os
+
+# Parallel code of numba, in some simulators, gives torch back all threads of the machine; one is what is timed.
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")

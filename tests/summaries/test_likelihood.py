@@ -97,14 +97,14 @@ def test_saved_and_restored_gives_the_same(learnt):
     assert torch.equal(learnt.bind(x).log_prob(theta), again.bind(x).log_prob(theta))
 
 
-def test_repeats_show_what_both_networks_get_wrong_alike(learnt):
-    """Both halves shifted by half a standard deviation of a summary: v is 1/4, though they do not disagree."""
+def test_repeats_show_what_all_networks_get_wrong_alike(learnt):
+    """All laws shifted by half a standard deviation of a summary: v is 1/4, though they do not disagree."""
     generator = torch.Generator().manual_seed(8)
     theta = torch.randn(200, 1, generator=generator)
     x = counts(theta[:, None].expand(200, 25, 1), generator)
     assert learnt.calibrated(theta, x) is learnt  # nothing beyond chance
     wrong = SummaryLikelihood.restored(*learnt.tensors())
-    for network in wrong.halves:
+    for network in wrong.laws:
         forward = network.forward
 
         def shifted(v, forward=forward):

@@ -2,6 +2,7 @@
 
 import torch
 
+from tallsbi.summaries import regression
 from tallsbi.summaries.regression import ConditionalGaussian, train
 
 
@@ -40,3 +41,18 @@ def test_starts_at_the_linear_regression_and_ends_with_the_time():
 def test_same_seed_gives_the_same_network():
     first, second = (train(*data(300, 5), *data(60, 6), epochs=2, seed=7) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_cycle_that_makes_things_worse_is_taken_back(monkeypatch):
+    """Steps far too long, then reasonable ones; too long again would leave the linear regression."""
+    u, y = data(2000, 8)
+    held_u, held_y = data(500, 9)
+    monkeypatch.setattr(regression, "_RATE", 2.0)
+    linear = ConditionalGaussian.start(u, y, 10)
+
+    def loss(network):
+        return float(network.loss(held_u, held_y).detach().mean())
+
+    assert loss(train(u, y, held_u, held_y, epochs=20, seed=10)) == loss(linear)
+    monkeypatch.setattr(regression, "_RETREAT", 0.002)
+    assert loss(train(u, y, held_u, held_y, epochs=20, seed=10)) < loss(linear) - 0.1

@@ -9,10 +9,9 @@ limit theorem the mean of n of them is
 whatever the law of a single one, and what the networks get wrong does not add up with n: h is the mean of the very
 summaries that are averaged. A summary that says too little makes the posterior wider, not wrong.
 
-h is estimated, and its error does not shrink with n. Two networks learn from one half of the simulations each; how
-far they disagree gives the variance v C of the mean of both, and the posterior is computed with C (1 / n + v). What
-both get wrong alike, because summaries know the simulations they were learnt of or because networks are too smooth,
-only repeated simulations of the same parameters show (`calibrated`).
+h is estimated, and its error does not shrink with n: the posterior is computed with C (noise / n + variance), where
+`variance` is that error (`tallsbi.summaries.crossfit` estimates both numbers). What all networks get wrong alike only
+repeated simulations of the same parameters show (`calibrated`).
 
 Draws begin where single observations point to: at a mixture of what the regression says of some of them.
 """
@@ -30,30 +29,30 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.random import integer_seed
 from tallsbi.shapes import Observations, States
 from tallsbi.summaries.beginning import Beginning
+from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE, average, crossfit, departures
 from tallsbi.summaries.maps import ColumnMap, Whitening
-from tallsbi.summaries.regression import ConditionalGaussian, apply, train
+from tallsbi.summaries.regression import ConditionalGaussian, apply
 
-EPOCHS = 120
-_HELD_OUT = 0.1  # of the simulations, and at least
-_FEWEST_HELD_OUT = 20
-_TWO_MODES = 1.6  # kurtosis: a normal law has 3, a uniform one 1.8, two narrow modes 1
-_TRIMMED = 0.05  # share of the largest disagreements left out
 _BEGINNING = 16  # observations whose single posteriors draws begin with
 _BY_CHANCE = 2.0  # standard errors that repeated simulations may show without meaning it
 
 
 @dataclass(frozen=True, eq=False)
 class SummaryLikelihood:
-    """`theta` whitens the network's parameters, `x` the observations, `phi` what the regression of theta says."""
+    """`theta` whitens the network's parameters, `x` the observations, `phi` what the regressions say on average.
+
+    `laws`: of the summaries, given theta; `noise`: the variance of a single summary, and `variance`: the squared
+    error of h, both in units of C.
+    """
 
     theta: Whitening
     x: ColumnMap
-    regression: ConditionalGaussian
+    regressions: tuple[ConditionalGaussian, ...]
     phi: Whitening
-    halves: tuple[ConditionalGaussian, ConditionalGaussian]
+    laws: tuple[ConditionalGaussian, ...]
+    noise: float
     variance: float
 
     @classmethod
@@ -70,64 +69,51 @@ class SummaryLikelihood:
         None where single posteriors have two modes, of which a mean says nothing. `seconds`: time for all of it.
         """
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
-        v, u = theta_map(theta), x_map(x)
-        generator = torch.Generator().manual_seed(integer_seed(seed, "summaries", "split"))
-        order = torch.randperm(len(v), generator=generator).to(v.device)
-        count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT * len(v))), len(v) // 3)
-        held, rows = order[:count], order[count:]
-        seeds = [integer_seed(seed, "summaries", name) for name in ("phi", "half0", "half1")]
-        regression = train(u[rows], v[rows], u[held], v[held], epochs, seeds[0], seconds / 3)
-        if _two_modes(regression, u[held], v[held]):
-            return None
-        phi = Whitening.of(_means(regression, u[rows]))
-        y = phi(_means(regression, u))
-        # As many steps as with all rows.
-        first, second = (
-            train(v[half], y[half], v[held], y[held], 2 * epochs, half_seed, seconds / 3)
-            for half, half_seed in zip(rows.tensor_split(2), seeds[1:], strict=True)
-        )
-        variance = _disagreement((first, second), v[held])
-        return cls(theta_map, x_map, regression, phi, (first, second), variance)
+        learnt = crossfit(theta_map(theta), x_map(x), seed, epochs, seconds)
+        return None if learnt is None else cls(theta_map, x_map, **vars(learnt))
 
     @torch.no_grad()
     def calibrated(self, theta: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> SummaryLikelihood:
-        """With the error of h that r observations of each of D parameters show, if it is larger than what the halves
+        """With the error of h that r observations of each of D parameters show, if it is larger than what the networks
         disagree by and no chance; theta and x as for `fit`."""
-        v, mean, r = self.theta(theta), self.summaries(x).mean(1), x.shape[1]
-        squared = torch.stack(
-            [apply(root, mean - h).square() for h, root, _ in (net(v) for net in self.halves)]
-        )
-        # The law averages the log densities of both networks, and so their squared departures.
-        each = squared.double().mean((0, 2))
-        shown, chance = float(each.mean()) - 1 / r, float(each.std()) / len(each) ** 0.5
-        return replace(self, variance=shown) if shown - _BY_CHANCE * chance > self.variance else self
+        each = departures(self.laws, self.theta(theta), self.summaries(x).mean(1))
+        chance, r = float(each.std()) / len(each) ** 0.5, x.shape[1]
+        # A mean of r summaries departs by noise / r + variance, a single one by their sum, which is known.
+        single = self.noise + self.variance
+        shown = (float(each.mean()) - single / r) / (1 - 1 / r)
+        if not shown - _BY_CHANCE * chance > self.variance:
+            return self
+        return replace(self, variance=shown, noise=max(single - shown, LEAST_NOISE * single))
 
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
         """phi(x) of single observations."""
         flat = x.reshape(-1, x.shape[-1])
-        parts = [self.phi(_means(self.regression, self.x(part))) for part in flat.split(10_000)]
+        parts = [self.phi(average(self.regressions, self.x(part))) for part in flat.split(10_000)]
         return torch.cat(parts).reshape(*x.shape[:-1], -1)
 
     def to(self, device: torch.device | str) -> SummaryLikelihood:
         """The same on a device."""
         if self.theta.mean.device == torch.device(device):
             return self
-        regression, *halves = (copy.deepcopy(each).to(device) for each in (self.regression, *self.halves))
-        maps = self.theta.to(device), self.x.to(device), regression, self.phi.to(device)
-        return SummaryLikelihood(*maps, (halves[0], halves[1]), self.variance)
+        regressions, laws = (
+            tuple(copy.deepcopy(network).to(device) for network in networks)
+            for networks in (self.regressions, self.laws)
+        )
+        theta, x, phi = (each.to(device) for each in (self.theta, self.x, self.phi))
+        return replace(self, theta=theta, x=x, phi=phi, regressions=regressions, laws=laws)
 
     def bind(self, x: Observations) -> BoundSummaries:
         return BoundSummaries(self, x)
 
     def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
-        """Of the mean y of n summaries, averaged over the two networks; constants left out."""
+        """Of the mean y of n summaries, averaged over the networks; constants left out."""
         total = torch.zeros(len(v), device=v.device)
-        weight = n / (1 + n * self.variance)
-        for network in self.halves:
+        weight = n / (self.noise + n * self.variance)
+        for network in self.laws:
             mean, root, log_diagonal = network(v)
             departure = apply(root, y - mean)
             total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
-        return total / len(self.halves)
+        return total / len(self.laws)
 
     def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What `restored` takes."""
@@ -136,12 +122,13 @@ class SummaryLikelihood:
             f"{name}.{key}": getattr(each, key) for name, each in maps.items() for key in ("mean", "matrix")
         }
         tensors |= {"x.centre": self.x.centre, "x.scale": self.x.scale}
-        networks = {"regression": self.regression, "half0": self.halves[0], "half1": self.halves[1]}
         sizes = {}
-        for name, network in networks.items():
-            tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
-            sizes[name] = [network.inputs, network.targets, network.width, network.depth]
-        return tensors, {"variance": self.variance, "networks": sizes}
+        for kind, networks in (("regression", self.regressions), ("law", self.laws)):
+            for number, network in enumerate(networks):
+                name = f"{kind}{number}"
+                tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
+                sizes[name] = [network.inputs, network.targets, network.width, network.depth]
+        return tensors, {"noise": self.noise, "variance": self.variance, "networks": sizes}
 
     @classmethod
     def restored(cls, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> SummaryLikelihood:
@@ -157,9 +144,12 @@ class SummaryLikelihood:
             return restored.requires_grad_(False)
 
         x = ColumnMap(tensors["x.centre"], tensors["x.scale"], whitening("x"))
-        halves = network("half0"), network("half1")
-        variance = float(header["variance"])
-        return cls(whitening("theta"), x, network("regression"), whitening("phi"), halves, variance)
+        names = header["networks"]
+        regressions, laws = (
+            tuple(network(name) for name in names if name.startswith(kind)) for kind in ("regression", "law")
+        )
+        numbers = float(header["noise"]), float(header["variance"])
+        return cls(whitening("theta"), x, regressions, whitening("phi"), laws, *numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +168,14 @@ class BoundSummaries:
         """What the regression says of some of the observations, in the space of the diffusion."""
         chosen = self.x[:, :_BEGINNING]
         flat = self.likelihood.x(chosen.reshape(-1, chosen.shape[-1]))
-        with torch.no_grad():
-            mean, root, _ = self.likelihood.regression(flat)
         B, J = chosen.shape[:2]
+        # A different regression for each observation in turn.
+        networks = self.likelihood.regressions
+        with torch.no_grad():
+            said = [network(flat) for network in networks]
+        turn = torch.arange(B * J, device=flat.device) % J % len(networks)
+        rows = torch.arange(B * J, device=flat.device)
+        mean, root = (torch.stack([each[part] for each in said])[turn, rows] for part in (0, 1))
         return Beginning(self.likelihood.theta, mean.unflatten(0, (B, J)), root.unflatten(0, (B, J)))
 
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
@@ -190,26 +185,3 @@ class BoundSummaries:
         v = ((theta - centre) @ matrix).reshape(-1, m)
         y = self.mean[:, None].expand(B, S, -1).reshape(B * S, -1)
         return self.likelihood._log_density(v, y, self.x.shape[1]).view(B, S)
-
-
-@torch.no_grad()
-def _means(network: ConditionalGaussian, u: Float[Tensor, "N d"]) -> Float[Tensor, "N k"]:
-    return network(u)[0]
-
-
-@torch.no_grad()
-def _two_modes(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
-    """Whether what a regression leaves of a parameter is at two ends and hardly between."""
-    mean, root, _ = regression(u)
-    left = apply(root, v - mean).double()
-    left = ((left - left.mean(0)) / left.std(0)).clamp(-5, 5)
-    return bool((left.pow(4).mean(0) < _TWO_MODES).any())
-
-
-@torch.no_grad()
-def _disagreement(halves: tuple[ConditionalGaussian, ...], v: Float[Tensor, "V m"]) -> float:
-    """Variance of the mean of both, in units of C: two means of variance w differ by 2 w, their mean has w / 2."""
-    (first, root, _), (second, _, _) = (network(v) for network in halves)
-    squared = apply(root, first - second).square().mean(1)
-    kept = squared.sort().values[: max(1, round((1 - _TRIMMED) * len(squared)))]
-    return float(kept.mean()) / 4
