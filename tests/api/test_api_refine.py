@@ -127,7 +127,7 @@ def test_a_posterior_at_a_bound_stays_inside():
     x = normal(40, 1, seed=3) - 0.2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = posterior.refine(x, near_zero, **FEW | {"simulations": 6000})
+        result = posterior.refine(x, near_zero, method="GAUSS_PD", **FEW | {"simulations": 6000})
     draws = result.sample(2000)
     assert float(draws.min()) >= 0
     # The exact one is a normal density around the mean, cut off at 0.
