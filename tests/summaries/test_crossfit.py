@@ -21,7 +21,7 @@ def simulated(rows, seed):
 def test_law_is_that_of_simulations_no_network_has_seen(rows):
     """Few rows are known by heart: their own summaries lie closer to their mean than those of fresh rows."""
     v, x = simulated(rows, 0)
-    learnt = crossfit(v, x, seed=1, epochs=60, seconds=60.0)
+    learnt = crossfit(v, x, seed=1, epochs=30, seconds=60.0)
     fresh_v, fresh_x = simulated(20_000, 2)
     shown = departures(learnt.laws, fresh_v, learnt.phi(average(learnt.regressions, fresh_x))).mean()
     # As exact as the tenth of the rows that are held out can say it: 80 or 800 numbers.
@@ -29,13 +29,13 @@ def test_law_is_that_of_simulations_no_network_has_seen(rows):
 
 
 def test_fewer_simulations_say_less_of_the_law():
-    few, many = (crossfit(*simulated(rows, 3), seed=1, epochs=40, seconds=60.0) for rows in (400, 6000))
-    assert many.variance < 0.02 < few.variance
+    few, many = (crossfit(*simulated(rows, 3), seed=1, epochs=20, seconds=60.0) for rows in (400, 3000))
+    assert 2 * many.variance < few.variance
 
 
 def test_error_of_h_is_no_larger_than_the_jackknife_says_for_a_smooth_law():
-    v, x = simulated(3000, 4)
-    learnt = crossfit(v, x, seed=1, epochs=40, seconds=60.0)
+    v, x = simulated(2000, 4)
+    learnt = crossfit(v, x, seed=1, epochs=20, seconds=60.0)
     place = torch.randn(50, 2, generator=torch.Generator().manual_seed(5))
     generator = torch.Generator().manual_seed(6)
     fresh = torch.randn(50, 2000, 8, generator=generator)
@@ -46,5 +46,12 @@ def test_error_of_h_is_no_larger_than_the_jackknife_says_for_a_smooth_law():
 
 def test_time_is_kept():
     start = time.monotonic()
-    assert crossfit(*simulated(4000, 7), seed=1, epochs=10_000, seconds=2.0) is not None
+    assert crossfit(*simulated(2000, 7), seed=1, epochs=10_000, seconds=1.0) is not None
     assert time.monotonic() - start < 30.0  # linear regressions and the like have no limit
+
+
+def test_simulator_without_noise_has_a_law_all_the_same():
+    v = torch.randn(600, 2, generator=torch.Generator().manual_seed(8))
+    learnt = crossfit(v, v.clone(), seed=1, epochs=5, seconds=60.0)
+    assert learnt.noise > 0 and 0 <= learnt.variance < 1
+    assert torch.allclose(average(learnt.laws, v[:5]), learnt.phi(v[:5]), atol=0.05)

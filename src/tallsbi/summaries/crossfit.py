@@ -34,6 +34,7 @@ _FEWEST_HELD_OUT = 20
 _TWO_MODES = 1.6  # kurtosis: a normal law has 3, a uniform one 1.8, two narrow modes 1
 _TRIMMED = 0.05  # share of the largest disagreements left out
 _LARGEST_SQUARE = 36.0  # of a departure: one stray simulation must not decide
+_LEAST_DEPARTURE = 1e-4  # of a simulator without noise
 
 Networks = Sequence[ConditionalGaussian]
 
@@ -77,7 +78,7 @@ def crossfit(
     y = phi(single)
     laws = tuple(learn(v, y, fold, "law", 3) for fold in range(_FOLDS))
     departure = departures(laws, v[held], phi(average(regressions, u[held])))
-    shown = float(departure.clamp_max(_LARGEST_SQUARE).mean())
+    shown = max(_LEAST_DEPARTURE, float(departure.clamp_max(_LARGEST_SQUARE).mean()))
     variance = min(_jackknife(laws, v[held]), shown)
     noise = max(shown - variance, LEAST_NOISE * shown)
     return Learnt(tuple(regressions), phi, laws, noise, variance)
