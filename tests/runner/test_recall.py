@@ -178,3 +178,33 @@ def test_a_job_keeps_its_origin_when_all_its_outputs_are_there(tmp_path, outputs
         assert known[0].params == ("'abc'", "{'numpy': '1'}", "{'seed': 1}")
         assert known[0].checksums["in"] == origins.checksum(tmp_path / "in")
         assert "results/t/a.csv.meta.json" in known[0].checksums
+
+
+def made_again(content: str, setting: str = "x") -> None:
+    """a, as another machine's job would leave it."""
+    Path(A).write_text(content)
+    made = origins.describe("rule", params=[f"'{FOLDER}/{setting}'"], inputs=[], outputs=[A], log=["a.log"])
+    origins.write_origin(made, FOLDER)
+
+
+def test_bytes_of_another_processor_outdate_nothing(run):
+    """What lies below a was copied without it; a is made again, here and once more elsewhere, by the same job."""
+    recall.recall(FOLDER)
+    for content in ("rounded", "rounded otherwise"):
+        made_again(content)
+        assert recall.recall(FOLDER) == [
+            "results/trial: the results of 2 jobs are recognised by their checksums."
+        ]
+        assert params(B) == ["'results/trial/x'"]
+    Path(A).write_text("edited")
+    notes = " ".join(recall.recall(FOLDER))
+    assert "1 files have other content" in notes
+    assert "1 files have other inputs" in notes
+
+
+def test_bytes_of_another_setting_outdate_what_was_made_of_them(run):
+    recall.recall(FOLDER)
+    made_again("other numbers", "y")
+    assert "1 files have other inputs now" in recall.recall(FOLDER)[-1]
+    made_again("other numbers again", "y")
+    assert params(B)[-1] == f"{A} has other content"

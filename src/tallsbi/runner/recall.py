@@ -6,6 +6,8 @@ and that decides here, by checksums:
 
 - outputs with the recorded content, made from inputs with the recorded content: Snakemake's records are written as
   they were, and outputs that look older than what they were made from get the present time;
+- inputs that the very same job has made again, with other bytes since another kind of processor did it, count as what
+  they were before;
 - outputs with another content, or whose inputs have another content: Snakemake's record says so, and the job reruns;
 - outputs without an origin and without a record of Snakemake: nobody knows where they come from, and the job reruns.
 
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallsbi.runner import guard, manifest, origins
+from tallsbi.runner.alike import alike_contents
 from tallsbi.runner.origins import Origin
 from tallsbi.storage import files
 
@@ -188,6 +191,7 @@ def _compare(
     recalled: Recalled,
 ) -> None:
     made = {path: origin.checksums.get(path) for origin in ordered for path in origin.outputs}
+    alike = alike_contents(ordered)
     newest: dict[str, int] = {}  # of each output, the latest time among all files it was made from
     for origin in ordered:
         above = [moment for path in origin.inputs if (moment := _time(path)) is not None]
@@ -200,7 +204,11 @@ def _compare(
         watched = (
             path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
         )
-        outdated = _differing(origin, watched, lambda path: checksums.of(path) or made.get(path))
+        outdated = []
+        for path in dict.fromkeys(watched):
+            recorded, here = origin.checksums.get(path), checksums.of(path) or made.get(path)
+            same = here == made.get(path) and recorded in alike.get(path, ())
+            outdated += [] if here in (None, recorded) or same else [path]
         recalled.damaged += damaged
         recalled.outdated += outputs if outdated and not damaged else []
         signs = [f"{path} has other content" for path in [*damaged, *outdated]]

@@ -1,0 +1,44 @@
+"""Results that differ in their bytes alone: the same job, of the same inputs, on different kinds of processors.
+
+A copy of a run often lacks what is large, such as references. Made again on another machine, they differ by rounding,
+and what was made of the old ones is as good as before. So all checksums are remembered that a recipe (rule, params
+and inputs) was seen to give.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+from tallsbi.runner.origins import Origin
+from tallsbi.storage import files
+
+SEEN = Path(".snakemake/alike.json")
+
+
+def alike_contents(ordered: list[Origin]) -> dict[str, list[str]]:
+    """Of every output, what the same job wrote of the same inputs whenever this was looked at.
+
+    `ordered`: every job after those that made its inputs.
+    """
+    seen: dict[str, list[str]] = {}
+    with contextlib.suppress(OSError, ValueError):
+        content = files.read_json(SEEN)
+        seen = content if isinstance(content, dict) else {}
+    before = {name: list(found) for name, found in seen.items()}
+    alike: dict[str, list[str]] = {}
+    for origin in ordered:
+        inputs = {}
+        for path in origin.inputs:
+            value = origin.checksums.get(path)
+            inputs[path] = alike[path][0] if value in alike.get(path, ()) else value
+        recipe = hashlib.sha256(files.canonical_json([origin.rule, origin.params, inputs]).encode())
+        for path in origin.outputs:
+            found = seen.setdefault(f"{path} {recipe.hexdigest()}", [])
+            if (value := origin.checksums.get(path)) and value not in found:
+                found.append(value)
+            alike[path] = found
+    if seen != before:
+        files.write_json(seen, SEEN)
+    return alike
