@@ -208,3 +208,13 @@ def test_bytes_of_another_setting_outdate_what_was_made_of_them(run):
     assert "1 files have other inputs now" in recall.recall(FOLDER)[-1]
     made_again("other numbers again", "y")
     assert params(B)[-1] == f"{A} has other content"
+
+
+def test_a_benchmark_that_looks_old_gets_a_new_time(run):
+    """Snakemake takes it for an output: older than an input, it would have the job run again."""
+    recall.recall(FOLDER)
+    benchmark = FOLDER / "records" / "b.tsv"
+    benchmark.write_text("s\n1\n")
+    os.utime(benchmark, (DAY, DAY))
+    recall.recall(FOLDER)
+    assert os.stat(benchmark).st_mtime_ns >= os.stat(A).st_mtime_ns

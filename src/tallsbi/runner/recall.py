@@ -204,21 +204,27 @@ def _compare(
         watched = (
             path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
         )
-        outdated = []
-        for path in dict.fromkeys(watched):
-            recorded, here = origin.checksums.get(path), checksums.of(path) or made.get(path)
-            same = here == made.get(path) and recorded in alike.get(path, ())
-            outdated += [] if here in (None, recorded) or same else [path]
+        known = {path: origin.checksums.get(path) for path in watched}
+        here = {path: checksums.of(path) or made.get(path) for path in known}
+        same = {p for p in known if here[p] == made.get(p) and known[p] in alike.get(p, ())}
+        outdated = [path for path in known if path not in same and here[path] not in (None, known[path])]
         recalled.damaged += damaged
         recalled.outdated += outputs if outdated and not damaged else []
         signs = [f"{path} has other content" for path in [*damaged, *outdated]]
         written = [_write(persistence, path, origin, signs) for path in outputs]
-        late = not signs and min(map(_time, outputs)) < newest[outputs[0]]
+        dated = [*outputs, *_benchmarks(outputs, folder)]
+        late = not signs and min(map(_time, dated)) < newest[outputs[0]]
         if late:
             recalled.fixed += [
-                path for path in outputs if not checksums.touch(path, max(newest[path], time.time_ns()))
+                path for path in dated if not checksums.touch(path, max(newest[outputs[0]], time.time_ns()))
             ]
         recalled.jobs += (any(written) or late) and not signs
+
+
+def _benchmarks(outputs: Iterable[str], folder: Path) -> list[str]:
+    """What the jobs took, beside the origins of these outputs: Snakemake counts it among the outputs."""
+    paths = {folder / origins.FOLDER / Path(path).relative_to(folder).with_suffix(".tsv") for path in outputs}
+    return sorted(str(path) for path in paths if path.is_file())
 
 
 def _differing(origin: Origin, paths: Iterable[str], checksum: Callable[[str], str | None]) -> list[str]:
