@@ -22,6 +22,8 @@ from tallsbi.random import numpy_generator, torch_generator
 
 Likelihood = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+_FAR = 10.0  # standard deviations of the prior: simulators need not work beyond
+
 
 @dataclass(frozen=True)
 class TallProblem:
@@ -60,6 +62,12 @@ class TallProblem:
         data = x.double().numpy()
 
         def log_posterior(latent: np.ndarray) -> np.ndarray:
+            value = np.full(len(latent), -np.inf)
+            near = (np.abs(latent - centre) < _FAR * width).all(1)
+            value[near] = log_density(latent[near])
+            return value
+
+        def log_density(latent: np.ndarray) -> np.ndarray:
             at = torch.from_numpy(latent)
             own = prior.to_parameter(at)
             # The density of the latent parameter: that of the parameter times the derivative of the map.
@@ -68,12 +76,14 @@ class TallProblem:
                 value = self.log_likelihood(own.numpy(), data) + prior.log_prob(own).numpy() + jacobian
             return np.where(np.isfinite(value), value, -np.inf)
 
-        return importance(log_posterior, prior.to_latent(theta.double()).numpy(), self._width())
+        centre, width = self._place()
+        return importance(log_posterior, prior.to_latent(theta.double()).numpy(), width)
 
     @cache  # noqa: B019 - a handful of problems that live as long as the program
-    def _width(self) -> np.ndarray:
+    def _place(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation of the prior."""
         draws = self.prior.to_latent(self.prior.sample(2000, torch_generator(0, "problems", "width")))
-        return draws.double().std(0).numpy()
+        return draws.double().mean(0).numpy(), draws.double().std(0).numpy()
 
 
 @dataclass(frozen=True)

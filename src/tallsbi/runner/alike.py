@@ -11,34 +11,38 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from tallsbi.runner.origins import Origin
+from tallsbi.runner.origins import FOLDER, RUN, Origin
 from tallsbi.storage import files
 
-SEEN = Path(".snakemake/alike.json")
+NAME = "alike.json"  # beside the origins, so that it is copied with them
 
 
-def alike_contents(ordered: list[Origin]) -> dict[str, list[str]]:
-    """Of every output, what the same job wrote of the same inputs whenever this was looked at.
+def alike_contents(ordered: list[Origin], folder: Path) -> dict[str, list[str]]:
+    """Of every output below `folder`, `results/<run>`, what the same job wrote of the same inputs.
 
     `ordered`: every job after those that made its inputs.
     """
+    path_of_seen, run = folder / FOLDER / NAME, f"{folder.as_posix()}/"
     seen: dict[str, list[str]] = {}
     with contextlib.suppress(OSError, ValueError):
-        content = files.read_json(SEEN)
+        content = files.read_json(path_of_seen)
         seen = content if isinstance(content, dict) else {}
     before = {name: list(found) for name, found in seen.items()}
     alike: dict[str, list[str]] = {}
     for origin in ordered:
         inputs = {}
+        params = [each.replace(run, RUN) for each in origin.params]
         for path in origin.inputs:
             value = origin.checksums.get(path)
-            inputs[path] = alike[path][0] if value in alike.get(path, ()) else value
-        recipe = hashlib.sha256(files.canonical_json([origin.rule, origin.params, inputs]).encode())
+            name = path.replace(run, RUN)
+            inputs[name] = alike[path][0] if value in alike.get(path, ()) else value
+        recipe = hashlib.sha256(files.canonical_json([origin.rule, params, inputs]).encode())
         for path in origin.outputs:
-            found = seen.setdefault(f"{path} {recipe.hexdigest()}", [])
+            found = seen.setdefault(f"{path.replace(run, RUN)} {recipe.hexdigest()}", [])
             if (value := origin.checksums.get(path)) and value not in found:
                 found.append(value)
             alike[path] = found
     if seen != before:
-        files.write_json(seen, SEEN)
+        with contextlib.suppress(OSError):  # of somebody else who lets nobody write
+            files.write_json(seen, path_of_seen)
     return alike

@@ -6,8 +6,7 @@ and that decides here, by checksums:
 
 - outputs with the recorded content, made from inputs with the recorded content: Snakemake's records are written as
   they were, and outputs that look older than what they were made from get the present time;
-- inputs that the very same job has made again, with other bytes since another kind of processor did it, count as what
-  they were before;
+- inputs that the very same job has made again on another kind of processor count as what they were before;
 - outputs with another content, or whose inputs have another content: Snakemake's record says so, and the job reruns;
 - outputs without an origin and without a record of Snakemake: nobody knows where they come from, and the job reruns.
 
@@ -191,7 +190,7 @@ def _compare(
     recalled: Recalled,
 ) -> None:
     made = {path: origin.checksums.get(path) for origin in ordered for path in origin.outputs}
-    alike = alike_contents(ordered)
+    alike = alike_contents(ordered, folder)
     newest: dict[str, int] = {}  # of each output, the latest time among all files it was made from
     for origin in ordered:
         above = [moment for path in origin.inputs if (moment := _time(path)) is not None]
