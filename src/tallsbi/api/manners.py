@@ -31,7 +31,7 @@ def manner_of(
     simulator: Simulator, arguments: tuple[Tensor, ...], batched: bool | None, stop: bool, seed: int
 ) -> Manner:
     """`batched` as the user said it, None if not; what is known of the simulator is not tried again."""
-    place = _place(simulator, arguments)
+    place = _place(simulator)
     found = place.get(_key(simulator, arguments))
     if found is not None and batched in (None, found[0]):
         return Manner(simulator, *found, stop)
@@ -43,7 +43,7 @@ def manner_of(
     return manner
 
 
-def _place(simulator: Simulator, arguments: tuple[Tensor, ...]) -> dict[Any, tuple[bool, bool]]:
+def _place(simulator: Simulator) -> dict[Any, tuple[bool, bool]]:
     """Of the object a method belongs to, since methods are made anew whenever they are named."""
     try:
         return _known.setdefault(getattr(simulator, "__self__", simulator), {})

@@ -203,10 +203,10 @@ def _compare(
         watched = (
             path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
         )
-        known = {path: origin.checksums.get(path) for path in watched}
-        here = {path: checksums.of(path) or made.get(path) for path in known}
-        same = {p for p in known if here[p] == made.get(p) and known[p] in alike.get(p, ())}
-        outdated = [path for path in known if path not in same and here[path] not in (None, known[path])]
+        recorded = {path: origin.checksums.get(path) for path in watched}
+        here = {path: checksums.of(path) or made.get(path) for path in recorded}
+        same = {p for p in recorded if here[p] == made.get(p) and recorded[p] in alike.get(p, ())}
+        outdated = [p for p in recorded if p not in same and here[p] not in (None, recorded[p])]
         recalled.damaged += damaged
         recalled.outdated += outputs if outdated and not damaged else []
         signs = [f"{path} has other content" for path in [*damaged, *outdated]]

@@ -13,7 +13,7 @@ h is estimated, and its error does not shrink with n: the posterior is computed 
 `variance` is that error (`tallsbi.summaries.crossfit` estimates both numbers). What all networks get wrong alike only
 repeated simulations of the same parameters show (`calibrated`).
 
-Draws begin where single observations point to: at a mixture of what the regression says of some of them.
+Draws begin where single observations point to: at a mixture of what the regressions say of some of them.
 """
 
 from __future__ import annotations
