@@ -54,7 +54,7 @@ def root(tmp_path) -> Path:
 
 
 def test_jobs_are_read_off_the_dry_run():
-    assert list(plan._parse(DRY_RUN)) == JOBS
+    assert list(plan._jobs(DRY_RUN)) == JOBS
 
 
 def test_records_give_processor_time_and_memory(root):
@@ -86,7 +86,7 @@ def test_projection_adds_up_jobs(root):
 
 def test_a_job_that_asks_for_a_gpu_is_read_and_costs_what_is_stated(root, monkeypatch):
     asked = DRY_RUN.replace("key=train_network,", "key=train_network, gpu=1,")
-    jobs = list(plan._parse(asked))
+    jobs = list(plan._jobs(asked))
     assert [job.gpu for job in jobs] == [True, False, False]
     model = CostModel({"train_network": Rate(6, 1000, 300, 1)})
     table = projected(jobs, model, STAGES).set_index("stage")

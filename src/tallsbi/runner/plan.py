@@ -8,7 +8,6 @@ Jobs on a GPU were never measured: what they cost is stated by `GPU_SPEED`, and 
 from __future__ import annotations
 
 import logging
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tallsbi.runner import dry_run
 from tallsbi.runner.config import overlays
 from tallsbi.runner.costs import TABLE, CostModel, JobCost, adapted, fit, read_model, write_model
 from tallsbi.runner.job_records import read_job_record
@@ -23,9 +23,6 @@ from tallsbi.runner.options import Run
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_FIELD = re.compile(r"^    (\w+): (.*)$")
-_RULE = re.compile(r"^(?:local)?rule (\w+):$")
 
 GPU_SPEED = 50.0
 """How many cores a GPU is taken to replace: 5 of the 20 TFLOP/s of a large card, 0.1 of a core. Not measured."""
@@ -56,25 +53,19 @@ def planned_jobs(
     root: Path, settings: Sequence[str] = (), configfile: Path | None = None
 ) -> list[PlannedJob]:
     """All jobs of a run, whether or not they are done; `settings` are `key=value` for Snakemake's --config."""
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--nolock", "--cores", "2"]
-    command += ["--nocolor"]
+    command = [sys.executable, "-m", "snakemake", *dry_run.OPTIONS, "--forceall", "--cores", "2"]
     command += ["--configfile", str(configfile)] if configfile else []
     command += ["--config", *settings] if settings else []
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise PlanError(f"snakemake --dry-run failed:\n{(done.stderr or done.stdout).strip()}")
-    return list(_parse(done.stdout + done.stderr))
+    return list(_jobs(done.stdout + done.stderr))
 
 
-def _parse(text: str) -> Iterator[PlannedJob]:
-    rule, fields = "", {}
-    for line in [*text.splitlines(), "rule end:"]:
-        if match := _RULE.match(line):
-            if "output" in fields:  # a rule without output only names targets
-                yield _job(rule, fields)
-            rule, fields = match[1], {}
-        elif match := _FIELD.match(line):
-            fields.setdefault(match[1], match[2])
+def _jobs(text: str) -> Iterator[PlannedJob]:
+    for rule, fields in dry_run.printed_jobs(text):
+        if "output" in fields:  # others only name targets
+            yield _job(rule, fields)
 
 
 def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
