@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from tallsbi.runner import guard
+from tallsbi.runner.ahead import make_ahead
 from tallsbi.runner.config import is_run_name
 from tallsbi.runner.options import Run, words
 
@@ -19,6 +20,8 @@ _OTHER_OUTPUT = re.compile(
     r"--(unlock|report|lint|summary|detailed-summary|list.*|rulegraph|dag|filegraph|d3dag|help|version|archive|"
     r"quiet|verbose|logger|cleanup-metadata|print-compilation|delete-.*|debug.*)(=.*)?|-[a-zA-Z]*[qhlSDv][a-zA-Z]*"
 )
+# With these it runs a part of the jobs, or takes files for what they are not.
+_PART = re.compile(r"--(touch|until|omit-from)(=.*)?|-[a-zA-Z]*[tUO][a-zA-Z]*")
 DISPLAY = "snakemake_logger_plugin_tallsbi"
 
 
@@ -37,6 +40,12 @@ def is_dry(arguments: Sequence[str]) -> bool:
     )
 
 
+def is_work(arguments: Sequence[str]) -> bool:
+    """Whether Snakemake is asked to run all that is wanted, no more and no less."""
+    other = any(_OTHER_OUTPUT.fullmatch(word) or _PART.fullmatch(word) for word in arguments)
+    return not other and not is_dry(arguments)
+
+
 def start(run: Run, arguments: str) -> int:
     """Becomes Snakemake with these arguments besides; returns an exit code if it cannot."""
     extra = words(arguments, "ARGS")
@@ -50,8 +59,9 @@ def start(run: Run, arguments: str) -> int:
     shown = display_options(extra)
     if shown and run.settings:
         print(f"Results go to {run.folder}", file=sys.stderr)
-    command = ["snakemake", *shown, "--cores", "all", *extra]
-    command += [*(["--config", *run.settings] if run.settings else [])]
+    arguments = ["--cores", "all", *extra]
+    if is_work(extra) and is_run_name(run.name) and (code := make_ahead(run, arguments, shown)) is not None:
+        return code
     sys.stdout.flush()
     # In place of this process, so that signals reach Snakemake and its process number is the one make knows.
-    os.execv(sys.executable, [sys.executable, "-m", *command])
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *shown, *arguments, *run.options])

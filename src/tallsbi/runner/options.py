@@ -35,6 +35,11 @@ class Run:
         """Where its results are, below `root`."""
         return Path("results") / self.name
 
+    @property
+    def options(self) -> list[str]:
+        """The settings as options of Snakemake."""
+        return ["--config", *self.settings] if self.settings else []
+
 
 def options(description: str) -> argparse.ArgumentParser:
     """A parser of the settings that `make` passes on."""
