@@ -39,15 +39,15 @@ SETTINGS := --scale="$$SCALE" --protocol="$$PROTOCOL" --config="$$CONFIG"
 STUDY    := $(BIN)/python -m tallsbi.study
 LAUNCH   := PATH="$(CURDIR)/$(BIN):$$PATH" $(STUDY) run $(SETTINGS)
 
-# A misspelt variable would be taken for none: `make results scale=laptop` would run the smoke scale.
+# Make would ignore a misspelt variable: `make results scale=laptop` would run the smoke scale.
 VARIABLES := PYTHON SCALE PROTOCOL CONFIG ARGS UPGRADE VERBOSE
 GIVEN     := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN   := $(filter-out $(VARIABLES) VENV BIN LOCK SBIBM CONDA PYTHONS PINS PINNED READY PIP SHELL MAKE%,$(GIVEN))
 ifneq ($(UNKNOWN),)
-wrong     := $(firstword $(UNKNOWN))
-right     := $(patsubst $(wrong):%,%,$(filter $(wrong):%,python:PYTHON scale:SCALE protocol:PROTOCOL config:CONFIG args:ARGS verbose:VERBOSE))
-hint      := $(if $(right),$(right)=$($(wrong)),CONFIG='$(wrong)=$($(wrong))')
-$(error $(wrong) is no variable of this Makefile, which has $(VARIABLES). Did you mean: make $(MAKECMDGOALS) $(hint))
+misspelt  := $(firstword $(UNKNOWN))
+spelling  := $(patsubst $(misspelt):%,%,$(filter $(misspelt):%,python:PYTHON scale:SCALE protocol:PROTOCOL config:CONFIG args:ARGS verbose:VERBOSE))
+hint      := $(if $(spelling),$(spelling)=$($(misspelt)),CONFIG='$(misspelt)=$($(misspelt))')
+$(error $(misspelt) is no variable of this Makefile, which has $(VARIABLES). Did you mean: make $(MAKECMDGOALS) $(hint))
 endif
 
 # A target says its group in brackets: use, cluster or develop (the default).
@@ -172,9 +172,9 @@ format: $(READY) ## apply the style
 	@$(BIN)/ruff format .
 	@$(BIN)/snakefmt Snakefile workflow
 
-# Pins that are already there stay unless UPGRADE=1. The build tag of torch ("+cpu") and the
-# accelerator packages that only some builds of torch ask for belong to the machine, not to the
-# study: pip adds the latter by itself wherever torch wants them. The package itself is there as its own extras.
+# Pins that are already there stay unless UPGRADE=1. Three things are taken out: the build tag of torch ("+cpu")
+# and the accelerator packages that only some builds of torch ask for, which belong to the machine and not to the
+# study (pip adds these packages wherever torch wants them), and tallsbi, which is listed because of its extras.
 .PHONY: lock
 lock: $(READY) ## regenerate the pins in envs/ from pyproject.toml (UPGRADE=1: newest versions)
 	@cp $(LOCK) $(LOCK).tmp
@@ -194,34 +194,34 @@ clean: ## [use] remove .venv and caches; results are left alone
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis .benchmarks .coverage
 	find src tests workflow benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A stamp is written last and an environment without one is built from nothing, so an
-# interrupted installation is never taken for a finished one. Bytecode is compiled apart because
-# pip would do it on one core (files no Python 3 can compile, as in some test data, do not matter).
+# A stamp is written last and an environment without one is built from nothing, so an interrupted installation
+# never counts as finished. Bytecode is compiled separately because pip would do it on one core. Files that no
+# Python 3 can compile, as in some test data, do not matter.
 $(READY): $(PINNED) pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 	@echo "The environment is ready: $(VENV)"
 
 $(PINNED):
-	@python=; seen=; \
+	@python=; rejected=; \
 	for name in $(or $(PYTHON),$(PYTHONS)); do \
-	  found=$$("$$name" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue; \
-	  case $$found in \
+	  version=$$("$$name" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue; \
+	  case $$version in \
 	    3.11.*|3.12.*|3.13.*) ;; \
 	    3.1[4-9].*) \
-	      if test -z "$(PYTHON)"; then seen="$$seen; $$name is $$found, too new for the pins"; continue; fi; \
-	      echo "Warning: the pins are meant for Python 3.11 to 3.13; trying with $$found." >&2;; \
-	    *) seen="$$seen; $$name is $$found, too old"; continue;; \
+	      if test -z "$(PYTHON)"; then rejected="$$rejected; $$name is $$version, too new for the pins"; continue; fi; \
+	      echo "Warning: the pins are meant for Python 3.11 to 3.13; trying with $$version." >&2;; \
+	    *) rejected="$$rejected; $$name is $$version, too old"; continue;; \
 	  esac; \
 	  if "$$name" -c 'import ensurepip, venv' 2>/dev/null; then :; else \
-	    seen="$$seen; $$name is $$found but has no venv module (Debian, Ubuntu: install python3-venv)"; \
+	    rejected="$$rejected; $$name is $$version but has no venv module (Debian, Ubuntu: install python3-venv)"; \
 	    continue; \
 	  fi; \
 	  python=$$("$$name" -c 'import sys; print(getattr(sys, "_base_executable", sys.executable))'); \
 	  break; \
 	done; \
 	if test -z "$$python"; then \
-	  echo "Error: tallsbi needs Python 3.11, 3.12 or 3.13. Found: $${seen:-; none (tried: $(or $(PYTHON),$(PYTHONS)))}." \
+	  echo "Error: tallsbi needs Python 3.11, 3.12 or 3.13. Found: $${rejected:-; none (tried: $(or $(PYTHON),$(PYTHONS)))}." \
 	    | sed 's/Found: ; /Found: /' >&2; \
 	  echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; \
 	  exit 1; \
@@ -230,7 +230,7 @@ $(PINNED):
 	  echo "Warning: no C compiler (cc or gcc) in PATH; a package without a wheel for this machine" >&2; \
 	  echo "will fail to install. Debian, Ubuntu: install build-essential." >&2; \
 	fi; \
-	echo "Creating $(VENV) with Python $$found"; \
+	echo "Creating $(VENV) with Python $$version"; \
 	"$$python" -m venv --clear $(VENV)
 	@echo "Installing $$(grep -c == $(LOCK)) pinned packages (two or three minutes)"
 	@$(PIP) install --no-compile --requirement $(LOCK)

@@ -35,21 +35,21 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        outputs_of(DECLARED.of()),
+        outputs_of(ARTIFACTS.of()),
         REPORT,
 
 
-# Parts of it.
+# The parts of the study.
 rule toy:
     input:
-        outputs_of(DECLARED.of(target="toy")),
+        outputs_of(ARTIFACTS.of(target="toy")),
 
 
 rule sbibm:
     input:
-        outputs_of(DECLARED.of(target="sbibm")),
+        outputs_of(ARTIFACTS.of(target="sbibm")),
 
 
 rule jrnmm:
     input:
-        outputs_of(DECLARED.of(target="jrnmm")),
+        outputs_of(ARTIFACTS.of(target="jrnmm")),

@@ -10,8 +10,11 @@ import sys
 import benchmarks as package
 from benchmarks.report import Row, table
 
-# `peers` and `precision_table` are run by their names.
-NO_BENCHMARKS = {"__main__", "peers", "precision_table", "problems", "refined", "report", "tall"}
+# What the benchmarks share, and programs that are run by their own names.
+NO_BENCHMARKS = {
+    *("__main__", "exact_posterior", "problems", "report"),
+    *("peers", "precision_table", "refined", "tall"),
+}
 
 
 def names() -> list[str]:

@@ -32,8 +32,8 @@ MOST_ROUNDS = 3
 METHODS = {"GAUSS": Size(1, 50, 8, 4, 8), "LANGEVIN": Size(1, 50, 8, 4, 4), "JAC": Size(1, 20, 8, 4, 6)}
 DIMENSIONS = (4, 8, 16)
 FACTORS = (2, 4, 8)
-MEMORY = Size(datasets=2, m=5, samples=1000, observations=30)
-GROWN = 4  # times as many observations or samples
+MEMORY_SIZE = Size(datasets=2, m=5, samples=1000, observations=30)
+GROWTH_FACTOR = 4  # times as many observations or samples
 LETTERS = {"observations": "n", "samples": "S", "steps": "T", "m": "m", "datasets": "B"}
 
 
@@ -62,12 +62,12 @@ def _time(method: str, name: str, sizes: Mapping[str, Size], rounds: int) -> Row
 
 
 def _memory(method: str) -> list[Row]:
-    before, rows = peak(method, MEMORY), []
+    before, rows = peak(method, MEMORY_SIZE), []
     for name in ("observations", "samples"):
-        after = peak(method, replace(MEMORY, **{name: GROWN * getattr(MEMORY, name)}))
+        after = peak(method, replace(MEMORY_SIZE, **{name: GROWTH_FACTOR * getattr(MEMORY_SIZE, name)}))
         what, grown = (
             f"{method}: exponent of memory in {LETTERS[name]}",
-            exponent([1, GROWN], [before, after]),
+            exponent([1, GROWTH_FACTOR], [before, after]),
         )
         rows.append(Row(what, after, before, "MiB", grown, MEMORY_BAR))
     return rows

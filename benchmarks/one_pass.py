@@ -65,9 +65,15 @@ def _rows(name: str, rounds: int) -> list[Row]:
             with _counted() as forks:
                 one_pass.run_both(clipped.sampler, tall, SAMPLES, _noise(), rounding=rounding)
             shares.append(sum(forks) / (SETS * SAMPLES * clipped.steps))
-        joined, apart = shares
+        joined, never_joined = shares
         rows.append(
-            Row(f"{what}, share of forks / never joined", joined, apart, "", joined / max(apart, 1e-9))
+            Row(
+                f"{what}, share of forks / never joined",
+                joined,
+                never_joined,
+                "",
+                joined / max(never_joined, 1e-9),
+            )
         )
     return rows
 

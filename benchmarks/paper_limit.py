@@ -37,8 +37,8 @@ RUNS = {
     "TAMED": (1, SAMPLES),
     "JAC": (1, 200),
 }
-TRAINING = 3  # passes of a row through the hidden layers: forward, errors, weights
-SWITCHED = 0.5  # JAC with a uniform prior leaves its Jacobians out where sqrt(alpha) is at most this
+TRAINING_PASSES = 3  # passes of a row through the hidden layers: forward, errors, weights
+SWITCH_OVER = 0.5  # JAC with a uniform prior leaves its Jacobians out where sqrt(alpha) is at most this
 
 
 def run(rounds: int) -> list[Row]:
@@ -98,11 +98,11 @@ def _projection(
     dimensions = _dimensions()
     seconds: dict[str, float] = defaultdict(float)
     limit: dict[str, float] = defaultdict(float)
-    table: list[float] = []
+    over_table: list[float] = []  # cost of a row here over that in the cost table
     for job in jobs:
         name, *rest = job.key.split("/")
         if name in ("train", "train_guidance", "train_partial"):
-            part, cost, columns = "training", costs["training"], float(TRAINING)
+            part, cost, columns = "training", costs["training"], float(TRAINING_PASSES)
         elif name in ("sample", "sample_calibration") and rest[0] in costs:
             m, uniform = dimensions[rest[1]]
             part, cost, columns = rest[0], costs[rest[0]], _columns(rest[0], m, _share(uniform))
@@ -115,8 +115,8 @@ def _projection(
         seconds[part] += 1000 * job.work * columns * cost
         limit[part] += 1000 * job.work * columns * product
         if part == "GAUSS":
-            table.append(1000 * job.work * costs["GAUSS"] / (model.rate(job.key).per_unit * job.work))
-    seconds["rest"] *= sum(table) / len(table)
+            over_table.append(1000 * job.work * costs["GAUSS"] / (model.rate(job.key).per_unit * job.work))
+    seconds["rest"] *= sum(over_table) / len(over_table)
     return seconds, limit
 
 
@@ -133,4 +133,4 @@ def _share(uniform: bool) -> float:
     if not uniform:
         return 1.0
     grid = [(i + 1) / 1000 for i in range(1000)]
-    return sum(NETWORK.sqrt_alpha(t) > SWITCHED for t in grid) / len(grid)
+    return sum(NETWORK.sqrt_alpha(t) > SWITCH_OVER for t in grid) / len(grid)

@@ -1,7 +1,7 @@
 """Problems with a known likelihood, whose posteriors of n observations are known to a few per cent of their width.
 
 Each has a prior, a simulator of single observations and a log-likelihood. `exact` gives mean and standard deviation of
-the posterior, in the prior's latent space (logarithms where parameters are positive), by adaptive importance sampling.
+the posterior, in the prior's latent space (logarithms where parameters are positive).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from functools import cache
 
 import numpy as np
 import torch
-from scipy import special, stats
+from scipy import stats
 
+from benchmarks.exact_posterior import Exact, importance
 from tallsbi.priors.base import Prior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
@@ -22,7 +23,7 @@ from tallsbi.random import numpy_generator, torch_generator
 
 Likelihood = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-_FAR = 10.0  # standard deviations of the prior: simulators need not work beyond
+_REACH = 10.0  # standard deviations of the prior: simulators need not work beyond
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class TallProblem:
         """Parameters of the prior [B, m] and n observations of each [B, n, d]; fewer are the beginning of more."""
         theta = self.prior.sample(count, torch_generator(seed, "problems", self.name, "truth"))
         rows = []
-        for number, each in enumerate(theta.double().numpy()):
+        for number, parameter in enumerate(theta.double().numpy()):
             rng = numpy_generator(seed, "problems", self.name, "data", number)
-            rows.append(self.simulate(np.broadcast_to(each, (n, len(each))), rng))
+            rows.append(self.simulate(np.broadcast_to(parameter, (n, len(parameter))), rng))
         return theta, torch.from_numpy(np.stack(rows)).float()
 
     def simulator(self, seed: int = 2) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -63,103 +64,30 @@ class TallProblem:
 
         def log_posterior(latent: np.ndarray) -> np.ndarray:
             value = np.full(len(latent), -np.inf)
-            near = (np.abs(latent - centre) < _FAR * width).all(1)
+            near = (np.abs(latent - centre) < _REACH * width).all(1)
             value[near] = log_density(latent[near])
             return value
 
         def log_density(latent: np.ndarray) -> np.ndarray:
-            at = torch.from_numpy(latent)
-            own = prior.to_parameter(at)
+            parameter = prior.to_parameter(torch.from_numpy(latent))
             # The density of the latent parameter: that of the parameter times the derivative of the map.
-            jacobian = np.log(own.numpy()).sum(1) if isinstance(prior, LogNormal) else 0.0
+            jacobian = np.log(parameter.numpy()).sum(1) if isinstance(prior, LogNormal) else 0.0
             with np.errstate(all="ignore"):
-                value = self.log_likelihood(own.numpy(), data) + prior.log_prob(own).numpy() + jacobian
+                value = (
+                    self.log_likelihood(parameter.numpy(), data)
+                    + prior.log_prob(parameter).numpy()
+                    + jacobian
+                )
             return np.where(np.isfinite(value), value, -np.inf)
 
-        centre, width = self._place()
+        centre, width = self._prior_moments()
         return importance(log_posterior, prior.to_latent(theta.double()).numpy(), width)
 
     @cache  # noqa: B019 - a handful of problems that live as long as the program
-    def _place(self) -> tuple[np.ndarray, np.ndarray]:
+    def _prior_moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the prior."""
         draws = self.prior.to_latent(self.prior.sample(2000, torch_generator(0, "problems", "width")))
         return draws.double().mean(0).numpy(), draws.double().std(0).numpy()
-
-
-@dataclass(frozen=True)
-class Exact:
-    """Mean and standard deviation per coordinate, and how many independent draws they are worth."""
-
-    mean: np.ndarray
-    deviation: np.ndarray
-    effective: float
-
-
-def importance(
-    log_density: Callable[[np.ndarray], np.ndarray], start: np.ndarray, width: np.ndarray, draws: int = 4000
-) -> Exact:
-    """Climbs from `start`, then draws from a Student-t law that is fitted to the weighted draws, several times over.
-
-    `width`: a length per coordinate to take differences with.
-    """
-    rng = np.random.default_rng(0)
-    mean, covariance = _laplace(log_density, start, width)
-    for count in (draws, draws, 2 * draws, 5 * draws):
-        law = stats.multivariate_t(mean, covariance, df=5, seed=rng)
-        theta = law.rvs(count).reshape(count, len(mean))
-        log_weight = log_density(theta) - law.logpdf(theta)
-        # Weights are tempered until enough draws share them, so that a poor start is left in steps.
-        power = 1.0
-        while True:
-            weight = special.softmax(power * log_weight)
-            effective = 1 / np.square(weight).sum()
-            if effective > 10 * len(mean) + 50 or power < 1e-6:
-                break
-            power *= 0.7
-        mean = weight @ theta
-        covariance = (weight[:, None] * (theta - mean)).T @ (theta - mean)
-    return Exact(mean, np.sqrt(covariance.diagonal()), effective)
-
-
-def _laplace(
-    log_density: Callable[[np.ndarray], np.ndarray], start: np.ndarray, width: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Newton's steps with differences that follow the width of the posterior."""
-    at, m = start.copy(), len(start)
-    step = 0.01 * width
-    covariance = np.diag(np.square(step))
-    for _ in range(12):
-        # Differences of about half a standard deviation: neither rounding nor far away.
-        for _ in range(4):
-            plus, minus, here = (
-                log_density(at + sign * np.diag(step)) if sign else log_density(at[None])
-                for sign in (1, -1, 0)
-            )
-            curvature = np.maximum(-(plus + minus - 2 * here[0]), 1e-12) / np.square(step)
-            step = np.clip(0.5 / np.sqrt(curvature), 0.1 * step, 10 * step)
-        gradient = (plus - minus) / (2 * step)
-        rows, columns = np.triu_indices(m, 1)
-        both = np.eye(m)[rows] * step + np.eye(m)[columns] * step
-        mixed = (
-            log_density(at + both)
-            + log_density(at - both)
-            - plus[rows]
-            - minus[rows]
-            - plus[columns]
-            - minus[columns]
-        ) / 2 + here[0]
-        hessian = np.diag((plus + minus - 2 * here[0]) / np.square(step))
-        hessian[rows, columns] = hessian[columns, rows] = mixed / (step[rows] * step[columns])
-        values, vectors = np.linalg.eigh(-hessian)
-        values = np.maximum(values, 1 / np.square(3 * width).max())
-        covariance = (vectors / values) @ vectors.T
-        move = covariance @ gradient
-        candidates = at + move * 0.5 ** np.arange(8)[:, None]
-        levels = log_density(candidates)
-        if levels.max() <= here[0] + 1e-3:
-            break
-        at = candidates[levels.argmax()]
-    return at, covariance
 
 
 def _gaussian(name: str, prior_variance: float, noise: np.ndarray) -> TallProblem:
@@ -170,8 +98,8 @@ def _gaussian(name: str, prior_variance: float, noise: np.ndarray) -> TallProble
         return theta + rng.standard_normal(theta.shape) @ root.T
 
     def log_likelihood(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        left = x.mean(0) - theta
-        return -0.5 * len(x) * ((left @ precision) * left).sum(1)
+        residual = x.mean(0) - theta
+        return -0.5 * len(x) * ((residual @ precision) * residual).sum(1)
 
     prior = Gaussian(torch.zeros(m), prior_variance * torch.eye(m))
     return TallProblem(name, prior, simulate, log_likelihood)
@@ -248,8 +176,8 @@ def _pharmacokinetic() -> TallProblem:
         return np.exp(level + 0.15 * rng.standard_normal(level.shape))
 
     def log_likelihood(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        left = np.log(x).mean(0) - concentration(theta)
-        return -0.5 * len(x) * np.square(left / 0.15).sum(1)
+        residual = np.log(x).mean(0) - concentration(theta)
+        return -0.5 * len(x) * np.square(residual / 0.15).sum(1)
 
     prior = LogNormal(torch.tensor([0.3, math.log(0.5), math.log(5.0)]), torch.tensor([0.5, 0.4, 0.3]))
     return TallProblem("pharmacokinetic", prior, simulate, log_likelihood)
@@ -274,8 +202,8 @@ def _lotka_volterra() -> TallProblem:
     task = LotkaVolterra()
 
     def log_likelihood(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
-        left = np.log(x).mean(0) - task.log_populations(theta)
-        return -0.5 * len(x) * np.square(left / NOISE).sum(1)
+        residual = np.log(x).mean(0) - task.log_populations(theta)
+        return -0.5 * len(x) * np.square(residual / NOISE).sum(1)
 
     return TallProblem("lotka_volterra", task.prior, task.simulate, log_likelihood, log_x=True)
 

@@ -38,11 +38,11 @@ def fitted(task: TallProblem, folder: Path) -> TallPosterior:
 
 def measured(task: TallProblem, posterior: TallPosterior, datasets: int, number: int) -> dict[str, Any]:
     """One dataset: offset (mean and largest over coordinates) and spread, before and after."""
-    truth, x = (each[number] for each in task.datasets(datasets, N_OBS))
+    truth, x = (values[number] for values in task.datasets(datasets, N_OBS))
     reference = task.exact(truth, x)
     if reference.effective < FEWEST_EFFECTIVE:
         warnings.warn(f"exact posterior: {reference.effective:.0f} effective draws", stacklevel=2)
-    mean, deviation = (torch.from_numpy(each) for each in (reference.mean, reference.deviation))
+    mean, deviation = (torch.from_numpy(values) for values in (reference.mean, reference.deviation))
     started = time.process_time()
     simulator = task.simulator(integer_seed(number, task.name))
     refined = posterior.refine(x, simulator, SIMULATIONS, seed=number)

@@ -1,8 +1,8 @@
 """`python -m benchmarks.tall [problem ...]`: how right the method CLT is, beside posteriors that are known.
 
-Of 20,000 simulations per problem summaries are learnt, and a thousand more, 25 of each of 40 parameters, show how far
-they can be believed, as `TallPosterior.fit` has it; the mean offset in posterior
-standard deviations, the spread as a ratio and the root mean square z to be expected are printed for several n.
+Summaries are learnt from 20,000 simulations per problem; a thousand more, 25 of each of 40 parameters, show how far
+they can be believed, as in `TallPosterior.fit`. The mean offset in posterior standard deviations, the spread as a ratio
+and the root mean square z to be expected are printed for several n.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.problems import FIVE, MAKERS, Exact, TallProblem, problem
+from benchmarks.exact_posterior import Exact
+from benchmarks.problems import FIVE, MAKERS, TallProblem, problem
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.clt import CLT
 from tallsbi.api.repeats import REPEATS
@@ -23,8 +24,8 @@ from tallsbi.scores.base import Score
 from tallsbi.scores.normaliser import Normaliser
 from tallsbi.summaries.likelihood import SummaryLikelihood
 
-_REPEATED = 0.05  # of the simulations
-_OTHER_SEED = 5
+_REPEATS_SHARE = 0.05  # of the simulations, in addition to them
+_REPEATS_SEED = 5  # added to the seed
 
 
 class _NoScore(Score):
@@ -38,7 +39,9 @@ class _NoScore(Score):
 
 def errors(draws: np.ndarray, exact: list[Exact]) -> tuple[float, float, float]:
     """Mean offset, geometric mean of the spread, and expected root mean square z, of draws [B, S, m]."""
-    mean, deviation = (np.stack([getattr(each, name) for each in exact]) for name in ("mean", "deviation"))
+    mean, deviation = (
+        np.stack([getattr(posterior, name) for posterior in exact]) for name in ("mean", "deviation")
+    )
     offset, spread = (draws.mean(1) - mean) / deviation, draws.std(1) / deviation
     expected = np.sqrt(((1 + offset**2) / spread**2).mean())
     return float(np.abs(offset).mean()), float(np.exp(np.log(spread).mean())), float(expected)
@@ -55,7 +58,9 @@ def measure(
     line = f"{task.name:16s} {time.process_time() - start:4.0f} s"
     if learnt is None:
         return f"{line}  two modes: no summaries"
-    repeated, repeats = task.datasets(round(simulations * _REPEATED / REPEATS), REPEATS, seed + _OTHER_SEED)
+    repeated, repeats = task.datasets(
+        round(simulations * _REPEATS_SHARE / REPEATS), REPEATS, seed + _REPEATS_SEED
+    )
     learnt = learnt.calibrated(
         normaliser.theta(task.prior.to_latent(repeated)), normaliser.x(repeats.double()).float()
     )
@@ -63,10 +68,10 @@ def measure(
     prior = task.prior.to(dtype=torch.float64).normalised(normaliser.theta_mean, normaliser.theta_std)
     truth, data = task.datasets(datasets, max(sizes))
     for n in sizes:
-        seen = normaliser.x(data[:, :n].double()).float()
-        known = Problem(_NoScore(), prior.to(dtype=torch.float32), seen, learnt.bind(seen))
+        x = normaliser.x(data[:, :n].double()).float()
+        tall = Problem(_NoScore(), prior.to(dtype=torch.float32), x, learnt.bind(x))
         noise = Noise([torch.Generator().manual_seed(i) for i in range(datasets)])
-        draws = normaliser.latent(CLT().sample(known, samples, noise).theta.double()).numpy()
+        draws = normaliser.latent(CLT().sample(tall, samples, noise).theta.double()).numpy()
         exact = [task.exact(truth[i], data[i, :n]) for i in range(datasets)]
         offset, spread, expected = errors(draws, exact)
         line += f"   n = {n}: {offset:.2f} / {spread:.2f} / {expected:.2f}"

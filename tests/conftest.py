@@ -10,27 +10,26 @@ import os
 import pkgutil
 from importlib.util import find_spec
 
-# JAX on one thread, said before anything imports it: test processes run side by side.
+# JAX on one thread, set before anything imports it: test processes run side by side.
 os.environ.update(NPROC="1", XLA_FLAGS="--xla_cpu_multi_thread_eigen=false")
 
 import pytest
 import torch
 from jaxtyping import install_import_hook
 
-_PLAIN = {"runner", "storage", "random", "progress"}
+_UNCHECKED_PACKAGES = {"runner", "storage", "random", "progress"}
 # As in Python's typing rules, an int is good enough for a float: configuration files write 3 for 3.0.
-_CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+_TYPE_CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 _package = find_spec("tallsbi")
 install_import_hook(
     [
         f"tallsbi.{module.name}"
         for module in pkgutil.iter_modules(_package.submodule_search_locations)
-        if module.name not in _PLAIN
+        if module.name not in _UNCHECKED_PACKAGES
     ],
-    _CHECKER,
+    _TYPE_CHECKER,
 )
 torch.set_num_threads(1)
-
 
 # The folders whose files take longest, first. `make test` hands out one file after the other: a slow file that starts
 # last leaves the other cores idle.

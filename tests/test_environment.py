@@ -97,8 +97,11 @@ def test_violations_are_found():
     wanted = [
         Requirement(text) for text in ("a>=2", "b", "c>=1", "d; python_version < '3'", "e; extra == 'x'")
     ]
-    found = violations(wanted, {"a": Version("1.0"), "c": Version("1.0")})
-    assert found == ["a>=2 is not met by 1.0", "b is not pinned"]
+    unmet = violations(wanted, {"a": Version("1.0"), "c": Version("1.0")})
+    assert unmet == [
+        "a>=2 is not met by 1.0",
+        "b is not pinned",
+    ]
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "sbibm.lock", "constraints.txt", "study.yaml"])
@@ -152,6 +155,6 @@ def test_pins_meet_the_requirements_of_the_pinned_packages(pins):
         requirements = [r for r in requirements if canonicalize_name(r.name) not in INSTALLER]
         # What an accelerator build of torch adds is its own affair: pip resolves it per machine.
         requirements = [r for r in requirements if not re.match(r"nvidia-|cuda-|triton", r.name)]
-        if found := violations(requirements, pins):
-            problems[name] = found
+        if unmet := violations(requirements, pins):
+            problems[name] = unmet
     assert problems == {}

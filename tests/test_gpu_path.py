@@ -1,16 +1,16 @@
-"""Sampling and training on a GPU that is not there (`helpers.fake_gpu`): no tensor of the host meets one of the GPU.
+"""Sampling and training on a GPU that is not there (`fake_gpu`): no tensor of the host meets one of the GPU.
 
 The host waits for a GPU whenever it asks for a number. How often it does must not depend on the number of time steps or
 batches, except where a step cannot go on without an answer. Metrics work on numpy arrays of the host: all they need is
 that draws come back there, which every test below checks.
 """
 
+import fake_gpu as gpu
 import pytest
 import torch
+from settings import toy_cell
 from torch import distributions as td
 
-from helpers import fake_gpu as gpu
-from helpers.settings import toy_cell
 from tallsbi import algorithms
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.priors.gaussian import Gaussian
@@ -43,7 +43,9 @@ PRIORS = {
     "Marginals": Marginals([td.Gamma(2.0, 1.0), td.Beta(2.0, 3.0)]),
 }
 COMPOSED = sorted(set(algorithms.names()) - {"AUTO", "CLT"})  # AUTO is GAUSS_PD, CLT has no time steps
-MOST_QUESTIONS = 9  # per step of one pass, with one fork: which samples have one, and how many rows hold them
+QUESTIONS_PER_STEP = (
+    9  # at most, in one pass with one fork: which samples have one, and how many rows hold them
+)
 SAMPLES = torch.Size([B, S, M])
 
 
@@ -172,7 +174,7 @@ def test_plain_and_clipped_in_one_pass(name, prior):
             for run in engine(prior).sample_both(built(name, steps), observations(), S, generators()):
                 assert (run.theta.shape, run.theta.device.type) == (SAMPLES, "cpu")
         totals.append(counted.total)
-    assert (totals[1] - totals[0]) // 2 <= MOST_QUESTIONS
+    assert (totals[1] - totals[0]) // 2 <= QUESTIONS_PER_STEP
 
 
 def test_tempered_particles_ask_once_per_rise(monkeypatch):

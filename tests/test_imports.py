@@ -46,8 +46,8 @@ def test_the_names_of_the_library_are_imported_from_their_modules_inside():
 def test_a_training_contains_no_sampling_and_no_toy(entry):
     """An edit of a composition, a sampler or a metric retrains nothing."""
     reached = {name.removeprefix("tallsbi.") for name in closure(entry, root=ROOT)}
-    rooms = {name.split(".")[0] for name in reached}
-    assert rooms.isdisjoint({"compose", "samplers", "algorithms", "metrics", "api", "linalg"})
+    packages = {name.split(".")[0] for name in reached}
+    assert packages.isdisjoint({"compose", "samplers", "algorithms", "metrics", "api", "linalg"})
     networks = {"network", "network_file", "normaliser", "context", "groups", "group_network"}
     assert {name for name in reached if name.startswith("scores.")} <= {f"scores.{name}" for name in networks}
     assert "study.tasks.toy" not in reached

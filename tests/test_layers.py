@@ -6,12 +6,11 @@ study    the paper; imports both
 """
 
 import re
-from pathlib import Path
 
 import grimp
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tallsbi"
 # From the bottom up. Packages on one level do not import each other.
 METHOD = [
@@ -68,42 +67,44 @@ def upward(pairs, levels):
     ]
 
 
-def room(module, depth=0):
+def package_of(module, depth=0):
     parts = module.split(".")
     return parts[depth] if len(parts) > depth else None
 
 
 def test_the_method_imports_only_what_is_below(imports):
     method = set().union(*METHOD)
-    pairs = [pair for pair in imports if room(pair[0]) in method]
-    assert [f"{a} imports {b}" for a, b in pairs if room(b) not in method] == []
-    assert upward([((a, room(a)), (b, room(b))) for a, b in pairs], METHOD) == []
+    pairs = [pair for pair in imports if package_of(pair[0]) in method]
+    assert [f"{a} imports {b}" for a, b in pairs if package_of(b) not in method] == []
+    assert upward([((a, package_of(a)), (b, package_of(b))) for a, b in pairs], METHOD) == []
 
 
 def test_the_runner_imports_nothing_of_the_science(imports):
     allowed = FOR_THE_RUNNER | {"runner"}
-    wrong = [f"{a} imports {b}" for a, b in imports if room(a) == "runner" and room(b) not in allowed]
+    wrong = [
+        f"{a} imports {b}" for a, b in imports if package_of(a) == "runner" and package_of(b) not in allowed
+    ]
     assert wrong == []
 
 
 def test_the_study_imports_only_what_is_below(imports):
     pairs = [
-        ((a, room(a, 1)), (b, room(b, 1)))
+        ((a, package_of(a, 1)), (b, package_of(b, 1)))
         for a, b in imports
-        if room(a) == room(b) == "study" and room(a, 1) and room(b, 1)
+        if package_of(a) == package_of(b) == "study" and package_of(a, 1) and package_of(b, 1)
     ]
     assert upward(pairs, STUDY) == []
 
 
-def rooms_in(folder):
+def packages_in(folder):
     return {
         path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
     }
 
 
 def test_every_package_has_its_layer():
-    assert rooms_in(SOURCE) - {"__init__"} == set().union(*METHOD, {"runner", "study"})
-    assert rooms_in(SOURCE / "study") - {"__init__"} == set().union(*STUDY)
+    assert packages_in(SOURCE) - {"__init__"} == set().union(*METHOD, {"runner", "study"})
+    assert packages_in(SOURCE / "study") - {"__init__"} == set().union(*STUDY)
 
 
 def rows_of_the_map(title):
@@ -124,7 +125,7 @@ def test_the_map_shows_the_packages_in_the_order_of_the_layers(title, levels):
 
 
 def test_the_map_names_every_module_of_the_runner():
-    assert set().union(*rows_of_the_map("The runner")) == rooms_in(SOURCE / "runner") - {"__init__"}
+    assert set().union(*rows_of_the_map("The runner")) == packages_in(SOURCE / "runner") - {"__init__"}
 
 
 def test_every_file_on_the_walk_exists():

@@ -27,7 +27,7 @@ UNSAFE_CALLS = {
     *("torch.load", "torch.save", "np.load", "np.save", "numpy.load", "numpy.save"),
     *("pd.read_pickle", "pandas.read_pickle", "yaml.unsafe_load", "yaml.full_load"),
 }
-# Readers that notice a damaged file and name it are in these two; what else reads data says why.
+# Readers that notice a damaged file and name it are in the first two; what else reads data says why.
 READERS = {"pd.read_csv", "xr.open_dataset", "xr.load_dataset", "xr.open_mfdataset", "safe_open", "h5py.File"}
 MAY_READ = {
     "src/tallsbi/storage/files.py",
@@ -45,26 +45,26 @@ def name_of(node: ast.expr) -> str:
 
 def findings(source: str) -> list[str]:
     """What is unsafe in a module, each with its line."""
-    found = []
+    unsafe = []
     for node in ast.walk(ast.parse(source)):
         line = f"line {getattr(node, 'lineno', 0)}: "
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = (
                 [node.module or ""]
                 if isinstance(node, ast.ImportFrom)
-                else [each.name for each in node.names]
+                else [alias.name for alias in node.names]
             )
-            found += [f"{line}import {name}" for name in names if name.split(".")[0] in UNSAFE_MODULES]
+            unsafe += [f"{line}import {name}" for name in names if name.split(".")[0] in UNSAFE_MODULES]
         elif isinstance(node, ast.Call):
-            name, options = name_of(node.func), {each.arg: each.value for each in node.keywords}
+            name, options = name_of(node.func), {keyword.arg: keyword.value for keyword in node.keywords}
             if name in UNSAFE_CALLS or name.split(".")[0] in UNSAFE_MODULES:
-                found.append(f"{line}{name}")
+                unsafe.append(f"{line}{name}")
             if name == "yaml.load" and name_of(options.get("Loader", ast.Constant(None))) != "Loader":
-                found.append(f"{line}yaml.load without the safe Loader of tallsbi.runner.config")
+                unsafe.append(f"{line}yaml.load without the safe Loader of tallsbi.runner.config")
             for option, harmless in (("shell", False), ("allow_pickle", False)):
                 if option in options and getattr(options[option], "value", None) is not harmless:
-                    found.append(f"{line}{name}({option}=...)")
-    return found
+                    unsafe.append(f"{line}{name}({option}=...)")
+    return unsafe
 
 
 def directives(source: str) -> list[str]:
@@ -101,31 +101,31 @@ def test_search_passes_what_is_safe():
 
 
 def test_nothing_unsafe_in_package_and_scripts():
-    found = {
-        str(path.relative_to(ROOT)): wrong
+    unsafe = {
+        str(path.relative_to(ROOT)): places
         for path in [*MODULES, *SCRIPTS]
-        if (wrong := findings(path.read_text(encoding="utf-8")))
+        if (places := findings(path.read_text(encoding="utf-8")))
     }
-    assert found == {}
+    assert unsafe == {}
 
 
 def test_no_rule_uses_a_shell():
-    found = {path.name: directives(path.read_text(encoding="utf-8")) for path in RULES}
-    assert {name: lines for name, lines in found.items() if lines} == {}
+    shells = {path.name: directives(path.read_text(encoding="utf-8")) for path in RULES}
+    assert {name: lines for name, lines in shells.items() if lines} == {}
     for path in RULES:
         assert "pickle" not in path.read_text(encoding="utf-8")
 
 
 def test_data_are_read_by_the_readers_that_notice_damage():
-    found = []
+    other_readers = []
     for path in [*MODULES, *SCRIPTS]:
         relative = path.relative_to(ROOT).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
         called = {name_of(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         bare = {"open", "json.load", "json.loads"} if path in SCRIPTS else set()
         if relative not in MAY_READ and called & (READERS | bare):
-            found.append(f"{relative}: {sorted(called & (READERS | bare))}")
-    assert found == []
+            other_readers.append(f"{relative}: {sorted(called & (READERS | bare))}")
+    assert other_readers == []
 
 
 def test_yaml_is_read_by_a_safe_loader():
@@ -153,7 +153,7 @@ HOSTILE = [
 BASE = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 
 
-def place(value: str) -> dict[str, dict]:
+def with_value(value: str) -> dict[str, dict]:
     """Configurations with the value wherever a name may stand."""
     many = {**BASE["sbibm"]["many"], "methods": [value]}
     return {
@@ -170,11 +170,11 @@ def place(value: str) -> dict[str, dict]:
     }
 
 
-@pytest.mark.parametrize("key", list(place("")))
+@pytest.mark.parametrize("key", list(with_value("")))
 @pytest.mark.parametrize("value", HOSTILE)
 def test_hostile_name_is_refused_and_its_key_is_said(key, value):
     with pytest.raises(cfg.ConfigError) as caught:
-        cfg.resolve({**BASE, **place(value)[key]}, ROOT, problems)
+        cfg.resolve({**BASE, **with_value(value)[key]}, ROOT, problems)
     assert any(problem.startswith(key) for problem in caught.value.problems), caught.value
 
 

@@ -24,7 +24,7 @@ USED_OTHERWISE = {
     *("snakemake", "snakemake-executor-plugin-slurm", "tabulate", "h5netcdf"),
     *("autograd", "future", "pyro-api", "pyro-ppl"),
 }
-ELSEWHERE = {"sbibm"}  # installed on its own
+PINNED_APART = {"sbibm"}  # installed on its own
 
 
 @pytest.fixture(scope="module")
@@ -37,35 +37,40 @@ def wheel(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def held(wheel) -> set[str]:
+def wheel_files(wheel) -> set[str]:
     return set(ZipFile(wheel).namelist())
 
 
 @pytest.fixture(scope="module")
-def described(wheel) -> str:
+def wheel_metadata(wheel) -> str:
     (name,) = [name for name in ZipFile(wheel).namelist() if name.endswith("/METADATA")]
     return ZipFile(wheel).read(name).decode()
 
 
-def needed(requirements, done=None):
+def core_requirements(wheel_metadata):
+    """What an installation without extras asks for."""
+    return [r for r in Parser().parsestr(wheel_metadata).get_all("Requires-Dist") if "extra ==" not in r]
+
+
+def needed(requirements, names=None):
     """The distributions that a list of requirements brings, all the way down."""
-    done = set() if done is None else done
+    names = set() if names is None else names
     for requirement in map(Requirement, requirements):
         name = canonicalize_name(requirement.name)
-        if name in done or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+        if name in names or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
             continue
         try:
-            below = metadata.requires(name) or []
+            further = metadata.requires(name) or []
         except metadata.PackageNotFoundError:
             continue  # an accelerator's part of torch
-        done.add(name)
-        needed(below, done)
-    return done
+        names.add(name)
+        needed(further, names)
+    return names
 
 
-def test_the_metadata_pass_the_checks_of_the_index(described):
-    Metadata.from_email(described, validate=True)
-    fields = Parser().parsestr(described)
+def test_the_metadata_pass_the_checks_of_the_index(wheel_metadata):
+    Metadata.from_email(wheel_metadata, validate=True)
+    fields = Parser().parsestr(wheel_metadata)
     assert set(fields.get_all("Classifier")) <= set(classifiers)
     assert fields["Version"] == tallsbi.__version__
     assert fields["Summary"]
@@ -82,8 +87,8 @@ def test_the_metadata_pass_the_checks_of_the_index(described):
     }
 
 
-def test_the_wheel_alone_brings_few_packages(described):
-    core = [r for r in Parser().parsestr(described).get_all("Requires-Dist") if "extra ==" not in r]
+def test_the_wheel_alone_brings_few_packages(wheel_metadata):
+    core = core_requirements(wheel_metadata)
     assert {canonicalize_name(Requirement(r).name) for r in core} == {
         *("torch", "numpy", "safetensors", "tqdm", "jaxtyping"),
     }
@@ -92,14 +97,14 @@ def test_the_wheel_alone_brings_few_packages(described):
     assert besides.isdisjoint({"scipy", "pandas", "numba", "sbi", "scikit-learn", "xarray"})
 
 
-def test_the_wheel_alone_is_small(wheel, described):
+def test_the_wheel_alone_is_small(wheel, wheel_metadata):
     """What an installation brings beside torch and numpy, without compiled bytecode."""
-    core = [r for r in Parser().parsestr(described).get_all("Requires-Dist") if "extra ==" not in r]
+    core = core_requirements(wheel_metadata)
     sizes = {
         name: sum(file.size or 0 for file in metadata.files(name) or () if file.suffix != ".pyc")
         for name in needed(core) - needed(["torch"]) - {"numpy"}
     }
-    sizes["tallsbi"] = sum(each.file_size for each in ZipFile(wheel).infolist())
+    sizes["tallsbi"] = sum(file.file_size for file in ZipFile(wheel).infolist())
     assert sum(sizes.values()) < 6e6, sizes
     assert wheel.stat().st_size < 1e6
 
@@ -107,7 +112,6 @@ def test_the_wheel_alone_is_small(wheel, described):
 CODE = """
 import sys
 sys.path.insert(0, {wheel!r})
-allowed = {allowed!r}
 
 class Blocker:
     def find_spec(self, name, path=None, target=None):
@@ -148,10 +152,10 @@ print("done")
 """
 
 
-def test_the_library_works_with_its_own_dependencies_alone(wheel, described, tmp_path):
+def test_the_library_works_with_its_own_dependencies_alone(wheel, wheel_metadata, tmp_path):
     """Every other installed package is hidden from the import system."""
     ZipFile(wheel).extractall(tmp_path / "wheel")
-    core = [r for r in Parser().parsestr(described).get_all("Requires-Dist") if "extra ==" not in r]
+    core = core_requirements(wheel_metadata)
     allowed = needed(core)
     blocked = {
         module
@@ -161,9 +165,7 @@ def test_the_library_works_with_its_own_dependencies_alone(wheel, described, tmp
         and module != "tallsbi"
     }
     assert {"scipy", "pandas", "sbi", "sklearn", "numba", "xarray", "arviz", "matplotlib"} <= blocked
-    code = CODE.format(
-        wheel=str(tmp_path / "wheel"), allowed=allowed, blocked=blocked, folder=str(tmp_path / "saved")
-    )
+    code = CODE.format(wheel=str(tmp_path / "wheel"), blocked=blocked, folder=str(tmp_path / "saved"))
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert result.stdout.strip().endswith("done"), result.stderr[-2000:]
 
@@ -188,23 +190,23 @@ def test_everything_imported_is_declared_and_nothing_unused_is():
     ]
     declared = {canonicalize_name(Requirement(r).name) for r in runtime} - {"tallsbi"}
     owners = metadata.packages_distributions()
-    used = {canonicalize_name(owners[name][0]) for name in imported(ROOT / "src") if name not in ELSEWHERE}
+    used = {canonicalize_name(owners[name][0]) for name in imported(ROOT / "src") if name not in PINNED_APART}
     assert used - declared == set()
     assert declared - used == USED_OTHERWISE - used
 
 
-def test_benchmarks_tests_and_workflow_stay_in_the_repository(held):
-    assert {name.split("/")[0].split("-")[0] for name in held} == {
+def test_benchmarks_tests_and_workflow_stay_in_the_repository(wheel_files):
+    assert {name.split("/")[0].split("-")[0] for name in wheel_files} == {
         "tallsbi",
         "snakemake_logger_plugin_tallsbi",
     }
 
 
-def test_library_and_types_are_in_it(held):
-    assert {"tallsbi/api/__init__.py", "tallsbi/py.typed"} <= held
+def test_library_and_types_are_in_it(wheel_files):
+    assert {"tallsbi/api/__init__.py", "tallsbi/py.typed"} <= wheel_files
 
 
-def test_templates_of_the_report_are_in_it(held):
+def test_templates_of_the_report_are_in_it(wheel_files):
     templates = {path.name for path in (ROOT / "src/tallsbi/study/report/templates").iterdir()}
     assert {"index.html.j2", "style.css", "page.js"} <= templates
-    assert {f"tallsbi/study/report/templates/{name}" for name in templates} <= held
+    assert {f"tallsbi/study/report/templates/{name}" for name in templates} <= wheel_files

@@ -22,13 +22,13 @@ NOT_FOLLOWED = {
 
 
 def advice(text: str) -> list[str]:
-    """Each piece of advice in the linter's output, with what it is about; raises on output of another form."""
-    pieces, about = [], ""
+    """Each piece of advice in the linter's output, with its subject; raises on output of another form."""
+    pieces, subject = [], ""
     for line in text.splitlines():
         if line.startswith("Lints for "):
-            about = line.removeprefix("Lints for ").rstrip(":")
+            subject = line.removeprefix("Lints for ").rstrip(":")
         elif match := re.fullmatch(r"    \* (.*):", line):
-            pieces.append(f"{about}: {match[1]}")
+            pieces.append(f"{subject}: {match[1]}")
     if not pieces and "Congratulations" not in text:
         raise ValueError(f"snakemake --lint said neither advice nor congratulations:\n{text}")
     return pieces
@@ -41,9 +41,9 @@ def to_follow(pieces: list[str]) -> list[str]:
 def main() -> int:
     command = [sys.executable, "-m", "snakemake", "--lint"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    left = to_follow(advice(done.stdout + done.stderr))
-    print("\n".join(left) or "snakemake --lint: no advice left to follow")
-    return int(bool(left))
+    remaining = to_follow(advice(done.stdout + done.stderr))
+    print("\n".join(remaining) or "snakemake --lint: no advice left to follow")
+    return int(bool(remaining))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import numpy as np
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
-from benchmarks.problems import Exact, TallProblem
+from benchmarks.exact_posterior import Exact
+from benchmarks.problems import TallProblem
 from tallsbi.api.refined import latent_prior
 from tallsbi.priors.gaussian import Gaussian
 
@@ -39,7 +40,7 @@ class Case:
     def pairs(self) -> tuple[Tensor, Tensor]:
         """To train with: parameters [N, m] and one observation each [N, d]."""
         theta, x = self.task.simulations(self.simulations)
-        return self.task.prior.to_latent(theta), self.seen(x)
+        return self.task.prior.to_latent(theta), self.as_given(x)
 
     @cached_property
     def truth(self) -> Tensor:
@@ -48,7 +49,7 @@ class Case:
     @cached_property
     def data(self) -> Tensor:
         """[B, largest, d]"""
-        return self.seen(self._data[1])
+        return self.as_given(self._data[1])
 
     @cached_property
     def raw_data(self) -> Tensor:
@@ -58,7 +59,8 @@ class Case:
     def _data(self) -> tuple[Tensor, Tensor]:
         return self.task.datasets(self.datasets, self.largest)
 
-    def seen(self, x: Tensor) -> Tensor:
+    def as_given(self, x: Tensor) -> Tensor:
+        """As every method gets it."""
         return x.log() if self.task.log_x else x
 
     def exact(self, n: int, folder: Path) -> list[Exact]:
@@ -66,10 +68,12 @@ class Case:
         path = folder / "exact" / f"{self.task.name}-{n}-{self.datasets}.npz"
         if not path.is_file():
             theta, x = self._data
-            found = [self.task.exact(each, rows[:n]) for each, rows in zip(theta, x, strict=True)]
+            exact = [self.task.exact(truth, rows[:n]) for truth, rows in zip(theta, x, strict=True)]
             path.parent.mkdir(parents=True, exist_ok=True)
             names = ("mean", "deviation", "effective")
-            np.savez(path, **{name: np.stack([getattr(each, name) for each in found]) for name in names})
+            np.savez(
+                path, **{name: np.stack([getattr(posterior, name) for posterior in exact]) for name in names}
+            )
         kept = np.load(path)
         rows = zip(kept["mean"], kept["deviation"], kept["effective"], strict=True)
         return [Exact(mean, deviation, float(effective)) for mean, deviation, effective in rows]

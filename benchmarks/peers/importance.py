@@ -1,9 +1,9 @@
 """Draws of a posterior whose likelihood is learnt, by importance sampling that begins at the prior.
 
 A Student-t law is fitted to weighted draws of prior times likelihood to the power p, and p grows to 1 as fast as enough
-draws share the weight; where one law is too wide for p to grow, since there are several places, it becomes a mixture of
-up to four. Unlike a search from the true
-parameters, it finds a likelihood's wrong places as a chain from the prior would, and it takes few and large batches.
+draws share the weight; where one law is too wide for p to grow, since there are several modes, it becomes a mixture of
+up to four. Unlike a search from the true parameters, it finds a likelihood's wrong modes as a chain from the prior
+would, and it takes few and large batches.
 `python -m benchmarks.peers slice` compares it with slice sampling.
 """
 
@@ -18,10 +18,10 @@ import numpy as np
 from scipy import special, stats
 from sklearn.cluster import KMeans
 
-_STAGES = 60
-_STALLED, _PARTS = 1.1, 4
-_LEAST_SHARE = 0.005  # of the weight, for a law of its own
-_SHARE = 0.2  # of the draws of a stage, that must share the weight before p grows further
+_MOST_STAGES, _MOST_LAWS = 60, 4
+_SLOW_GROWTH = 1.1  # of p in a stage; at less one law more is tried
+_LEAST_WEIGHT = 0.005  # for a law of its own
+_EFFECTIVE_SHARE = 0.2  # of the draws of a stage, that must share the weight before p grows further
 
 
 def tempered_draws(
@@ -37,13 +37,13 @@ def tempered_draws(
     law: Any = prior
     theta = prior.rvs(stage, random_state=rng).reshape(stage, -1)
     power, parts = 0.0, 1
-    for _ in range(_STAGES):
+    for _ in range(_MOST_STAGES):
         value, base = _finite(log_likelihood(theta)), prior.logpdf(theta) - law.logpdf(theta)
-        least = max(_SHARE * stage, 10 * len(mean) + 50)
+        least = max(_EFFECTIVE_SHARE * stage, 10 * len(mean) + 50)
         power, before = _largest_power(value, base, least, power), power
         weight = special.softmax(base + power * value)
-        if power < _STALLED * before:
-            parts = min(parts + 1, _PARTS)
+        if power < _SLOW_GROWTH * before:
+            parts = min(parts + 1, _MOST_LAWS)
         law = Mixture.fitted(theta, weight, parts, rng)
         if power == 1 and before == 1:
             break
@@ -98,14 +98,15 @@ class Mixture:
             label = KMeans(parts, n_init=3, random_state=seed).fit_predict(white, sample_weight=weight)
         shares, laws = [], []
         for part in range(parts):
-            own = np.where(label == part, weight, 0.0)
-            if own.sum() < _LEAST_SHARE:
+            part_weight = np.where(label == part, weight, 0.0)
+            share = part_weight.sum()
+            if share < _LEAST_WEIGHT:
                 continue
-            shares.append(own.sum())
-            own = own / own.sum()
-            mean = own @ theta
-            covariance = (own[:, None] * (theta - mean)).T @ (theta - mean)
-            # A place that few draws hold looks too narrow.
+            shares.append(share)
+            part_weight = part_weight / share
+            mean = part_weight @ theta
+            covariance = (part_weight[:, None] * (theta - mean)).T @ (theta - mean)
+            # A mode that few draws hold looks too narrow.
             floor = 1e-12 * np.diag(weight @ np.square(theta - weight @ theta))
             laws.append(stats.multivariate_t(mean, covariance + floor, df=5, seed=rng, allow_singular=True))
         return cls(np.array(shares) / np.sum(shares), laws, rng)
@@ -116,5 +117,5 @@ class Mixture:
         return self.rng.permutation(np.concatenate(drawn))
 
     def logpdf(self, theta: np.ndarray) -> np.ndarray:
-        each = [np.log(p) + law.logpdf(theta) for p, law in zip(self.shares, self.laws, strict=True)]
-        return special.logsumexp(each, axis=0)
+        terms = [np.log(p) + law.logpdf(theta) for p, law in zip(self.shares, self.laws, strict=True)]
+        return special.logsumexp(terms, axis=0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.problems import Exact
+from benchmarks.exact_posterior import Exact
 from benchmarks.tall import errors
 
 LEVEL = 0.9
@@ -75,7 +75,7 @@ def measured(draws: np.ndarray, truth: np.ndarray, exact: list[Exact]) -> dict[s
     names = ("offset", "spread", "expected_z", "coverage")
     if not finite.any():
         return {**dict.fromkeys(names, float("nan")), "strays": strays}
-    kept = [each for each, good in zip(exact, finite, strict=True) if good]
+    kept = [posterior for posterior, good in zip(exact, finite, strict=True) if good]
     low, high = np.quantile(draws[finite], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
     inside = (low <= truth[finite]) & (truth[finite] <= high)
     return {

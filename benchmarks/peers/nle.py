@@ -18,10 +18,10 @@ from torch.distributions import Distribution, MultivariateNormal
 
 from benchmarks.peers.case import Case
 from benchmarks.peers.importance import tempered_draws
-from benchmarks.peers.rival import Rival, found, kept, stacked
+from benchmarks.peers.rival import Rival, load_network, save_network, stacked
 
-_ROWS = 20_000  # of theta and x together in one call of the flow
-LEAST = 400.0  # independent draws; fewer are said
+_FLOW_ROWS = 20_000  # of theta and x together in one call of the flow
+LEAST_EFFECTIVE = 400.0  # independent draws; a warning tells of fewer
 
 
 def quietly(
@@ -31,8 +31,12 @@ def quietly(
     from sbi.utils.tracking import TensorBoardTracker
     from torch.utils.tensorboard import SummaryWriter
 
-    said = io.StringIO()
-    with tempfile.TemporaryDirectory() as logs, warnings.catch_warnings(), contextlib.redirect_stdout(said):
+    printed = io.StringIO()
+    with (
+        tempfile.TemporaryDirectory() as logs,
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(printed),
+    ):
         warnings.simplefilter("ignore")
         tracker = TensorBoardTracker(SummaryWriter(logs))
         inference = trainer(prior, show_progress_bars=False, tracker=tracker, **more)
@@ -53,10 +57,10 @@ def log_likelihood(estimator: Any, x: Tensor) -> Callable[[np.ndarray], np.ndarr
     def summed(theta: np.ndarray) -> np.ndarray:
         values = []
         with torch.no_grad():
-            for part in torch.from_numpy(theta).float().split(max(1, _ROWS // n)):
+            for part in torch.from_numpy(theta).float().split(max(1, _FLOW_ROWS // n)):
                 rows, condition = x.repeat(len(part), 1)[None], part.repeat_interleave(n, 0)
-                each = estimator.log_prob(rows, condition=condition)
-                values.append(each.double().reshape(len(part), n).sum(1))
+                single = estimator.log_prob(rows, condition=condition)
+                values.append(single.double().reshape(len(part), n).sum(1))
         return torch.cat(values).numpy()
 
     return summed
@@ -66,9 +70,9 @@ def draw(estimator: Any, prior: MultivariateNormal, x: Tensor, samples: int, see
     """Of one dataset x [n, d]."""
     mean, covariance = prior.mean.double().numpy(), prior.covariance_matrix.double().numpy()
     rng = np.random.default_rng(seed)
-    draws, worth = tempered_draws(log_likelihood(estimator, x), mean, covariance, samples, rng)
-    if worth < LEAST:
-        warnings.warn(f"NLE, n = {len(x)}: {samples} draws are worth {worth:.0f}", stacklevel=2)
+    draws, effective = tempered_draws(log_likelihood(estimator, x), mean, covariance, samples, rng)
+    if effective < LEAST_EFFECTIVE:
+        warnings.warn(f"NLE, n = {len(x)}: {samples} draws are worth {effective:.0f}", stacklevel=2)
     return draws
 
 
@@ -91,10 +95,10 @@ class NLE(Rival):
     def train(self, case: Case, folder: Path) -> float:
         torch.manual_seed(0)
         start = time.process_time()
-        kept(train(case.prior, *case.pairs), folder)
+        save_network(train(case.prior, *case.pairs), folder)
         return time.process_time() - start
 
     def draw(self, method: str, case: Case, folder: Path, n: int, samples: int) -> tuple[np.ndarray, float]:
-        estimator, start = found(folder), time.process_time()
+        estimator, start = load_network(folder), time.process_time()
         draws = [draw(estimator, case.prior, x[:n], samples, i) for i, x in enumerate(case.data)]
         return stacked(draws), time.process_time() - start

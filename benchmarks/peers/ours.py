@@ -1,7 +1,7 @@
 """`TallPosterior.fit` and `sample` as the README has them: a simulator, all defaults, method AUTO.
 
-`fit` simulates 15 % more than it is told, to measure the horizon and to see how far summaries can be believed. It is
-told less here, so that all its simulations together are as many as the other packages get.
+`fit` simulates 15 % more than is requested, to measure the horizon and to see how far summaries can be believed. Here
+less is requested, so that all its simulations together are as many as the other packages get.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from torch import Tensor
 from benchmarks.peers.case import Case
 from benchmarks.peers.rival import Rival
 from tallsbi import TallPosterior
-from tallsbi.api.horizon import SHARE
-from tallsbi.api.repeats import SHARE as REPEATED
+from tallsbi.api.horizon import HORIZON_SHARE
+from tallsbi.api.repeats import REPEATS_SHARE
 
 
 class Ours(Rival):
@@ -34,12 +34,12 @@ class Ours(Rival):
             spent += time.process_time() - start
             return x
 
-        told = int(case.simulations / (1 + SHARE * (1 + REPEATED)))
+        requested = int(case.simulations / (1 + HORIZON_SHARE * (1 + REPEATS_SHARE)))
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             posterior = TallPosterior.fit(
-                task.prior, simulator, simulations=told, log_x=task.log_x, progress=False
+                task.prior, simulator, simulations=requested, log_x=task.log_x, progress=False
             )
         posterior.save(folder / "posterior")
         return time.process_time() - start - spent

@@ -38,14 +38,14 @@ class Rival(ABC):
         return ""
 
 
-def kept(network: Any, folder: Path) -> None:
+def save_network(network: Any, folder: Path) -> None:
     torch.save(network, folder / "network.pt")
 
 
-def found(folder: Path) -> Any:
+def load_network(folder: Path) -> Any:
     """A file that this program wrote itself: it is unpickled as a whole."""
     return torch.load(folder / "network.pt", weights_only=False)
 
 
 def stacked(draws: Sequence[np.ndarray | Tensor]) -> np.ndarray:
-    return np.stack([np.asarray(each, dtype=np.float64) for each in draws])
+    return np.stack([np.asarray(dataset, dtype=np.float64) for dataset in draws])

@@ -69,16 +69,16 @@ def forget(plan: Plan, rivals: Iterable[Rival]) -> None:
     for rival in rivals:
         plan.ledger.forget(plan.problems, rival.methods)
         for name in plan.problems:
-            shutil.rmtree(_place(plan, rival, name), ignore_errors=True)
+            shutil.rmtree(_network_folder(plan, rival, name), ignore_errors=True)
 
 
-def _place(plan: Plan, rival: Rival, name: str) -> Path:
+def _network_folder(plan: Plan, rival: Rival, name: str) -> Path:
     return plan.folder / "networks" / rival.name / f"{name}-{plan.simulations}"
 
 
 def trained(plan: Plan, rival: Rival, case: Case, say: Callable[[str], None]) -> tuple[Path, float]:
     """The folder of the network, and the CPU seconds that it took when it was trained."""
-    folder = _place(plan, rival, case.task.name)
+    folder = _network_folder(plan, rival, case.task.name)
     record = folder / "trained.json"
     if not record.is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def _row(plan: Plan, rival: Rival, case: Case, method: str, n: int, say: Callabl
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         draws, sampling = rival.draw(method, case, folder, n, min(plan.samples, rival.samples))
-    said = sorted({str(each.message).splitlines()[0] for each in caught if each.category is UserWarning})
+    warned = sorted({str(w.message).splitlines()[0] for w in caught if w.category is UserWarning})
     return Row(
         problem=case.task.name,
         method=method,
@@ -102,14 +102,16 @@ def _row(plan: Plan, rival: Rival, case: Case, method: str, n: int, say: Callabl
         **measured(draws, case.truth.double().numpy(), case.exact(n, plan.folder)),
         train_seconds=round(seconds, 1),
         sample_seconds=round(sampling / plan.datasets, 3),
-        note="; ".join(said)[:200],
+        note="; ".join(warned)[:200],
     )
 
 
 def _exact_row(plan: Plan, case: Case, n: int) -> Row:
     """What a perfect method would show on these datasets: so few true parameters are not covered to 90 per cent."""
     exact = case.exact(n, plan.folder)
-    mean, deviation = (np.stack([getattr(each, name) for each in exact]) for name in ("mean", "deviation"))
+    mean, deviation = (
+        np.stack([getattr(posterior, name) for posterior in exact]) for name in ("mean", "deviation")
+    )
     z = (case.truth.double().numpy() - mean) / deviation
     inside = float((np.abs(z) < stats.norm.ppf((1 + LEVEL) / 2)).mean())
     key = case.task.name, EXACT, n, plan.simulations, plan.datasets

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from benchmarks.peers.case import Case
 from benchmarks.peers.nle import quietly
-from benchmarks.peers.rival import Rival, found, kept, stacked
+from benchmarks.peers.rival import Rival, load_network, save_network, stacked
 
 
 class ScoresOfSbi(Rival):
@@ -26,13 +26,13 @@ class ScoresOfSbi(Rival):
         torch.manual_seed(0)
         start = time.process_time()
         # Variance preserving, as the methods for several observations were derived.
-        kept(quietly(NPSE, case.prior, *case.pairs, {}, sde_type="vp"), folder)
+        save_network(quietly(NPSE, case.prior, *case.pairs, {}, sde_type="vp"), folder)
         return time.process_time() - start
 
     def draw(self, method: str, case: Case, folder: Path, n: int, samples: int) -> tuple[np.ndarray, float]:
         from sbi.inference.posteriors import VectorFieldPosterior
 
-        posterior = VectorFieldPosterior(found(folder), case.prior)
+        posterior = VectorFieldPosterior(load_network(folder), case.prior)
         iid, options = method.removeprefix("sbi "), {"steps": self.steps, "show_progress_bars": False}
         start = time.process_time()
 

@@ -10,27 +10,27 @@ import numpy as np
 
 from benchmarks.peers.case import Case
 from benchmarks.peers.nle import draw, draw_by_slice
-from benchmarks.peers.rival import found
+from benchmarks.peers.rival import load_network
 
 
 def check(
     case: Case, folder: Path, sizes: Sequence[int], samples: int, say: Callable[[str], None]
 ) -> list[tuple[float, float]]:
     """For every n the largest difference of means, in standard deviations of slice's draws, and of log deviations."""
-    estimator, worst = found(folder), []
+    estimator, worst = load_network(folder), []
     for n in sizes:
         differences, spent = [], np.zeros(2)
         for number, x in enumerate(case.data[:, :n]):
             draws = []
-            for place, way in enumerate((draw, draw_by_slice)):
+            for place, sampler in enumerate((draw, draw_by_slice)):
                 start = time.process_time()
-                draws.append(way(estimator, case.prior, x, samples, number))
+                draws.append(sampler(estimator, case.prior, x, samples, number))
                 spent[place] += time.process_time() - start
             ours, theirs = draws
             mean = np.abs(ours.mean(0) - theirs.mean(0)) / theirs.std(0)
             spread = np.abs(np.log(ours.std(0) / theirs.std(0)))
             differences.append((mean.max(), spread.max()))
-        mean, spread = (float(each) for each in np.max(differences, 0))
+        mean, spread = (float(largest) for largest in np.max(differences, 0))
         worst.append((mean, spread))
         say(
             f"{case.task.name}, n = {n}: means differ by at most {mean:.2f} standard deviations, these by at most "

@@ -1,4 +1,4 @@
-"""The living display of a run, as Snakemake's logger plugin `tallsbi`: `snakemake --logger tallsbi`.
+"""The display of a run, as Snakemake's logger plugin `tallsbi`: `snakemake --logger tallsbi`.
 
 Snakemake finds plugins by the name of their module, and imports all of them before it reads the Snakefile, which
 chooses the package of its checkout. So nothing of tallsbi is imported until this plugin is asked for.

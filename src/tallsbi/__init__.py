@@ -4,8 +4,8 @@ Notation, the same in every module: m = dim theta, d = dim x, n observations per
 dataset, B datasets solved in one call, T time steps. alpha(t) is the squared signal coefficient of the
 forward diffusion and upsilon(t) = 1 - alpha(t) its noise variance.
 
-The names in `__all__` are the library for a simulator of one's own (see docs/tutorial.md). They are imported on
-first use: importing the package alone is free of torch, and the code of a job of the study does not include them.
+The names in `__all__` are the library for your own simulator (see docs/tutorial.md). They are imported on first use:
+importing the package alone does not load torch, and the code of a job of the study does not include them.
 Inside the package, and in the study, everything is imported from the module that defines it.
 """
 

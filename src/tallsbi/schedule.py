@@ -90,7 +90,7 @@ TOY = Schedule(quadratic=9.975, linear=0.05)
 
 
 def time_grid(steps: int) -> list[float]:
-    """The uniform grid 1, 1 - 1/T, ..., 1/T, 0 that every sampler walks down."""
+    """The uniform grid 1, 1 - 1/T, ..., 1/T, 0, which samplers walk down unless they have a grid of their own."""
     if steps < 1:
         raise ValueError(f"time_grid(steps={steps}): at least one step is needed.")
     return [(steps - i) / steps for i in range(steps + 1)]

@@ -9,22 +9,24 @@ from oracles import GaussianCase, check_gaussian_draws, generator
 from tallsbi import algorithms
 from tallsbi.algorithms import build, load, module_of, names, register
 from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.uniform import Uniform
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import TOY
+from tallsbi.scores.gaussian import GaussianScore
 from tallsbi.scores.mixture import MixtureScore
 from tallsbi.scores.perturbed import Perturbation, PerturbedScore
 
-ALL = ["DET_GEF", "GAUSS", "JAC", "LANGEVIN", "TAMED"]
-QUICK = {
+PUBLISHED = ["DET_GEF", "GAUSS", "JAC", "LANGEVIN", "TAMED"]
+FEW_STEPS = {
     "GAUSS": {"cov_steps": 20, "cov_samples": 60},
     "LANGEVIN": {"inner_steps": 2},
     "TAMED": {"inner_steps": 2},
 }
 
 
-def quick(name, steps=15):
-    return build(name, {"steps": steps, **QUICK.get(name.removesuffix("-clip"), {})})
+def short_run(name, steps=15):
+    return build(name, {"steps": steps, **FEW_STEPS.get(name.removesuffix("-clip"), {})})
 
 
 def perturbed_problem(case, dtype=torch.float64):
@@ -35,9 +37,6 @@ def perturbed_problem(case, dtype=torch.float64):
 
 def one_dataset(problem, b):
     """Dataset b of a perturbed problem on its own."""
-    from tallsbi.priors.gaussian import Gaussian
-    from tallsbi.scores.gaussian import GaussianScore
-
     exact = problem.score.exact
     prior = Gaussian(problem.prior.mean[b], problem.prior.cov[b])
     net = Perturbation(*(part[b : b + 1] for part in vars(problem.score.perturbation).values()))
@@ -46,23 +45,23 @@ def one_dataset(problem, b):
 
 
 def test_every_file_is_an_algorithm():
-    assert set(ALL) <= set(names())
+    assert set(PUBLISHED) <= set(names())
     assert all(issubclass(load(name), Algorithm) for name in names())
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_names_lead_to_modules(name):
     assert module_of(name) == f"tallsbi.algorithms.{name.lower()}"
     assert load(name) is load(f"{name}-clip")
     assert issubclass(load(name), Algorithm)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_clip_suffix_keeps_the_draws_in_the_box(name):
     case = GaussianCase(2, 3, 2)
     case.x += 5
     problem = perturbed_problem(case)
-    algorithm = build(f"{name}-clip", {"steps": 15, **QUICK.get(name, {})}, clip=1.5)
+    algorithm = build(f"{name}-clip", {"steps": 15, **FEW_STEPS.get(name, {})}, clip=1.5)
     draws = algorithm.sample(problem, 20, Noise([generator()], torch.float64)).theta
     assert float(draws.abs().max()) == 1.5
     assert build(name, {}).clip is None
@@ -84,7 +83,7 @@ def test_a_wrong_setting_is_explained():
 def test_an_unknown_name_suggests_the_nearest(wrong, meant):
     with pytest.raises(ValueError, match=f"did you mean {meant}") as error:
         build(wrong, {})
-    assert all(name in str(error.value) for name in ALL)
+    assert all(name in str(error.value) for name in PUBLISHED)
     with pytest.raises(ValueError, match="Unknown algorithm 'base'"):
         load("base")
 
@@ -93,20 +92,20 @@ def test_an_algorithm_can_be_registered_on_the_fly(monkeypatch):
     monkeypatch.setattr(algorithms, "_REGISTERED", {})
 
     @dataclass(frozen=True, kw_only=True)
-    class Mine(load("JAC")):
+    class Variant(load("JAC")):
         extra: float = 2.0
 
-    register("MINE", Mine)
+    register("MINE", Variant)
     assert "MINE" in names()
-    assert load("MINE-clip") is Mine
+    assert load("MINE-clip") is Variant
     assert build("MINE-clip", {"extra": 3.0}).extra == 3.0
-    assert module_of("MINE") == Mine.__module__
+    assert module_of("MINE") == Variant.__module__
     with pytest.raises(ValueError, match="exists already"):
-        register("JAC", Mine)
+        register("JAC", Variant)
 
 
 def test_cost_in_score_evaluations():
-    cost = {name: build(name, {"steps": 400}).score_evaluations for name in ALL}
+    cost = {name: build(name, {"steps": 400}).score_evaluations for name in PUBLISHED}
     assert cost == {"GAUSS": 430, "JAC": 400, "LANGEVIN": 2000, "TAMED": 2000, "DET_GEF": 400}
 
 
@@ -117,22 +116,22 @@ def test_churn_follows_the_number_of_steps_unless_given():
 
 
 @pytest.mark.parametrize("n", [1, 4])
-@pytest.mark.parametrize("name", [*ALL, "GAUSS-clip", "LANGEVIN-clip"])
+@pytest.mark.parametrize("name", [*PUBLISHED, "GAUSS-clip", "LANGEVIN-clip"])
 def test_many_datasets_at_once_equal_one_at_a_time(name, n):
     """The same noise per dataset, GAUSS with its covariance run; equal up to the order of float64 sums."""
     case = GaussianCase(3, n, 2)
     problem = perturbed_problem(case)
-    together = quick(name).sample(problem, 12, Noise([generator(10 + b) for b in range(3)], torch.float64))
+    joint = short_run(name).sample(problem, 12, Noise([generator(10 + b) for b in range(3)], torch.float64))
     for b in range(3):
-        alone = quick(name).sample(one_dataset(problem, b), 12, Noise([generator(10 + b)], torch.float64))
-        torch.testing.assert_close(together.theta[b : b + 1], alone.theta, rtol=1e-7, atol=1e-7)
+        alone = short_run(name).sample(one_dataset(problem, b), 12, Noise([generator(10 + b)], torch.float64))
+        torch.testing.assert_close(joint.theta[b : b + 1], alone.theta, rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_the_same_noise_gives_the_same_draws(name):
     problem = perturbed_problem(GaussianCase(2, 3, 2), torch.float32)
     first, second = (
-        quick(name).sample(problem, 9, Noise([generator(1), generator(2)])).theta for _ in range(2)
+        short_run(name).sample(problem, 9, Noise([generator(1), generator(2)])).theta for _ in range(2)
     )
     assert torch.equal(first, second)
     assert first.dtype == torch.float32
@@ -146,8 +145,7 @@ def test_draws_match_the_tall_posterior_from_end_to_end(name):
     """
     case = GaussianCase(2, 4, 2)
     algorithm = build(name, {"steps": 400})
-    problem = Problem(case.score(), case.prior(), case.observations())
-    result = algorithm.sample(problem, 800, Noise([generator(1), generator(2)], torch.float64))
+    result = algorithm.sample(case.problem(), 800, Noise([generator(1), generator(2)], torch.float64))
     mean, cov = case.posterior()
     for b in range(2):
         check_gaussian_draws(result.theta[b], mean[b], cov[b], z=5, slack=0.09)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from oracles import GaussianCase, generator
+from oracles import GaussianCase, generator, whitened_covariance
 
 from tallsbi.algorithms import SharedSettings, build, configured
 from tallsbi.algorithms.base import Problem
@@ -15,28 +15,17 @@ from tallsbi.samplers.base import Noise
 from tallsbi.samplers.ddim import DDIM
 
 
-def gaussian(case, dtype=torch.float64):
-    return Problem(case.score(dtype), case.prior(dtype), case.observations(dtype))
-
-
-def relative(estimated, exact):
-    """L^-1 C L^-T with L L' the exact covariance: the identity for the right one."""
-    factor = torch.linalg.cholesky(torch.from_numpy(exact))[:, None]
-    half = torch.linalg.solve_triangular(factor, estimated, upper=False)
-    return torch.linalg.solve_triangular(factor, half.mT, upper=False)
-
-
 def test_published_covariances_are_those_of_draws_by_ddim():
     """Observation by observation with the noise of its dataset: the numbers of the study are the paper's estimator."""
     case, gauss = (
         GaussianCase(2, 3, 2),
         Gauss(covariances="published", cov_steps=7, cov_samples=9, cov_eta=0.3),
     )
-    estimated = gauss.estimate(gaussian(case), Noise([generator(1), generator(2)], torch.float64))
+    estimated = gauss.estimate(case.problem(), Noise([generator(1), generator(2)], torch.float64))
 
     class Stacked(Noise):
         def __call__(self, datasets, samples, dim):
-            return torch.cat([self._draw(each, 3, samples, dim) for each in self.generators])
+            return torch.cat([self._draw(stream, 3, samples, dim) for stream in self.generators])
 
     single = case.score().repeat(3).bind(case.observations().reshape(6, 1, 2))
     noise = Stacked([generator(1), generator(2)], torch.float64)
@@ -49,9 +38,9 @@ def test_covariances_are_the_posteriors(how, samples, slack):
     """Published: five standard errors and the bias of 200 steps; whitened: the solver's error, from five points."""
     case = GaussianCase(2, 3, 2)
     gauss = Gauss(covariances=how, cov_steps=200 if how == "published" else 30, cov_samples=samples)
-    estimated = gauss.estimate(gaussian(case), Noise([generator(3)], torch.float64))
+    estimated = gauss.estimate(case.problem(), Noise([generator(3)], torch.float64))
     assert estimated.shape == (2, 3, 2, 2)
-    error = relative(estimated, case.single_covariance()) - torch.eye(2)
+    error = whitened_covariance(estimated, case.single_covariance()) - torch.eye(2)
     assert float(error.abs().max()) < slack
 
 
@@ -61,7 +50,7 @@ def test_fifty_samples_for_thirty_observations(how, low, high):
     covariance is too large on average, and thirty of them keep that."""
     case = GaussianCase(1, 30, 8)
     gauss = Gauss(covariances=how, cov_samples=50)
-    estimated = gauss.estimate(gaussian(case), Noise([generator(3)], torch.float64))
+    estimated = gauss.estimate(case.problem(), Noise([generator(3)], torch.float64))
     exact, prior = torch.from_numpy(case.single_covariance()), case.prior().covariance()
     weight = torch.linalg.inv(estimated).sum(1) - 29 * torch.linalg.inv(prior)
     right = 30 * torch.linalg.inv(exact) - 29 * torch.linalg.inv(prior)
@@ -99,7 +88,7 @@ def test_covariances_of_many_observations_are_estimated_in_blocks(monkeypatch):
 
     first = estimated(Problem(case.score(), case.prior(), case.observations()[:, :2]))
     monkeypatch.setattr("tallsbi.algorithms.shared.covariances._OBSERVATIONS", 2)
-    blocks = estimated(gaussian(case))
+    blocks = estimated(case.problem())
     assert blocks.shape == (2, 5, 2, 2)
     torch.testing.assert_close(blocks[:, :2], first)
     assert (torch.linalg.eigvalsh(blocks) > 0).all()
@@ -107,7 +96,7 @@ def test_covariances_of_many_observations_are_estimated_in_blocks(monkeypatch):
 
 def test_covariances_need_enough_draws():
     with pytest.raises(ValueError, match="needs more than 3 samples"):
-        Gauss(cov_samples=3).estimate(gaussian(GaussianCase(1, 2, 3)), Noise([generator()], torch.float64))
+        Gauss(cov_samples=3).estimate(GaussianCase(1, 2, 3).problem(), Noise([generator()], torch.float64))
 
 
 def test_a_method_can_be_a_variant_of_an_algorithm():

@@ -19,7 +19,7 @@ PRIOR = Uniform(torch.tensor([-3.0, 0.1]), torch.tensor([3.0, 7.7]))
 
 
 @pytest.fixture
-def posterior():
+def engine():
     """An untrained network: its draws are anywhere."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -32,28 +32,28 @@ def posterior():
 
 @pytest.mark.parametrize("name", ["GAUSS_PD", "JAC_PD"])
 @pytest.mark.parametrize("n", [1, 6])
-def test_draws_are_inside_the_true_prior(posterior, name, n):
+def test_draws_are_inside_the_true_prior(engine, name, n):
     """Strictly: also after scaling back from float32."""
     x = torch.randn(2, n, 3, generator=generator(2), dtype=torch.float64)
     settings = {"steps": 15, **({"cov_steps": 10, "cov_samples": 20} if name == "GAUSS_PD" else {})}
-    run = posterior.sample(build(name, settings), x, 200, [generator(3)])
+    run = engine.sample(build(name, settings), x, 200, [generator(3)])
     assert bool(PRIOR.to(dtype=torch.float64).log_prob(run.theta).isfinite().all())
     assert run.health.lost_definiteness.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("wants", [True, False])
-def test_the_factor_reaches_those_that_do_not_ask_for_the_true_prior(posterior, wants):
-    seen = []
+@pytest.mark.parametrize("asks", [True, False])
+def test_the_factor_reaches_those_that_do_not_ask_for_the_true_prior(engine, asks):
+    priors = []
 
     @dataclass(frozen=True, kw_only=True)
     class Spy(Jac):
-        true_prior = wants
+        true_prior = asks
 
         def sample(self, problem, samples, noise, progress=iter):
-            seen.append(problem.prior)
+            priors.append(problem.prior)
             return super().sample(problem, samples, noise, progress)
 
-    posterior.sample(Spy(steps=2), torch.zeros(1, 1, 3, dtype=torch.float64), 3, [generator()])
-    normaliser = posterior.saved.normaliser
+    engine.sample(Spy(steps=2), torch.zeros(1, 1, 3, dtype=torch.float64), 3, [generator()])
+    normaliser = engine.saved.normaliser
     true = (PRIOR.high - normaliser.theta_mean) / normaliser.theta_std
-    torch.testing.assert_close(seen[0].high.double(), (1 if wants else 2) * true, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(priors[0].high.double(), (1 if asks else 2) * true, rtol=1e-5, atol=1e-5)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from box_model import EDGE, box_problem, wasserstein
-from oracles import GaussianCase, generator, relative_error
+from oracles import TIMES, GaussianCase, generator, relative_error
 
 from tallsbi.algorithms import build
 from tallsbi.compose.jac import JacScore
@@ -13,8 +13,6 @@ from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.mixture import MixtureScore
-
-GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 
 
 def composed(case, size=1000):
@@ -27,7 +25,7 @@ def test_gaussian_tall_score_is_exact(n, m, schedule):
     """The kernels are read off I + sigma^2 J, which is of size alpha near t = 1: 1e-16 / 1e-7 in float64."""
     case = GaussianCase(3, n, m, schedule=schedule)
     tall = composed(case)
-    for t in GRID:
+    for t in TIMES:
         theta = case.states(t)
         assert relative_error(tall(theta, t), case.tall_score(theta, t)) < 1e-8, t
     assert tall.lost_definiteness.count.tolist() == [0, 0, 0]
@@ -75,6 +73,6 @@ def test_a_jacobian_without_a_sign_does_not_claim_certainty():
     """The lower cap: a posterior at most `narrowest` times as wide as the prior, at every t."""
     case = GaussianCase(1, 3, 2)
     tall = JacPDScore([case.bound()], Gaussian.standard(2, torch.float64), 1, narrowest=0.01)
-    for t in GRID:
+    for t in TIMES:
         ratio = TOY.alpha(t) / TOY.sigma2(t)
         assert (ratio + 1) / tall._lower_cap(ratio) == pytest.approx(ratio + 100)

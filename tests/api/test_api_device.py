@@ -77,6 +77,6 @@ def test_precision_is_refused_where_it_would_be_emulated(monkeypatch, fitted):
 
 def test_a_network_of_ones_own_says_that_it_stays_on_the_cpu():
     prior = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
-    own = TallPosterior.from_network(lambda theta, x, t: 0 * theta, prior, 2)
+    posterior = TallPosterior.from_network(lambda theta, x, t: 0 * theta, prior, 2)
     with pytest.raises(ValueError, match="device = 'cuda': a ModuleEngine draws with 'cpu' only"):
-        own.sample(torch.zeros(3, 2), 5, device="cuda")
+        posterior.sample(torch.zeros(3, 2), 5, device="cuda")

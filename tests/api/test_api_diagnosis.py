@@ -12,7 +12,7 @@ from tallsbi.api.diagnosis import Diagnosis
 from tallsbi.metrics.calibration import calibration
 from tallsbi.metrics.lc2st import LocalTest
 
-FEW = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
+SMALL_DIAGNOSIS = {"datasets": 150, "n_samples": 100, "settings": {"cov_samples": 60}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +35,21 @@ def sizes(B):
 
 
 def test_the_exact_posterior_is_calibrated():
-    found = exact_posterior().diagnose(simulator, 5, datasets(1, 5)[0], **FEW, permutations=10)
-    assert found.ranks.shape == (150, 2)
-    assert 0 <= found.ranks.min() <= found.ranks.max() <= 100
-    assert found.ks_p_values.min() > 1e-3
-    assert np.abs(found.c2st_prior - 0.5).max() < 0.2
-    assert found.local.p_values.shape == (1,)
-    text = str(found)
+    diagnosis = exact_posterior().diagnose(
+        simulator, 5, datasets(1, 5)[0], **SMALL_DIAGNOSIS, permutations=10
+    )
+    assert diagnosis.ranks.shape == (150, 2)
+    assert 0 <= diagnosis.ranks.min() <= diagnosis.ranks.max() <= 100
+    assert diagnosis.ks_p_values.min() > 1e-3
+    assert np.abs(diagnosis.c2st_prior - 0.5).max() < 0.2
+    assert diagnosis.local.p_values.shape == (1,)
+    text = str(diagnosis)
     assert "AUTO, n = 5, 150 datasets with 100 draws each" in text
     assert "l-C2ST at the observed dataset" in text
-    assert np.abs(found.size.rms_z.value - 1).max() < 0.25
+    assert np.abs(diagnosis.size.rms_z.value - 1).max() < 0.25
     assert "power: 150 datasets find a sigma 2" in text
     # Ten numbers per dataset and 150 of them: a classifier learns nothing, and the text says it.
-    assert ("l-C2ST has no power here" in text) == (found.local_power < 1)
+    assert ("l-C2ST has no power here" in text) == (diagnosis.local_power < 1)
 
 
 @pytest.mark.parametrize(
@@ -58,29 +60,33 @@ def test_the_exact_posterior_is_calibrated():
     ],
 )
 def test_a_wrong_posterior_is_rejected(engine, words):
-    found = TallPosterior(engine, 2).diagnose(simulator, 5, **FEW)
-    assert found.ks_p_values.max() < 1e-4
-    assert not found.calibrated
-    assert found.local is None
-    assert "NOT calibrated: beyond the bars" in str(found)
-    assert words in str(found)
+    diagnosis = TallPosterior(engine, 2).diagnose(simulator, 5, **SMALL_DIAGNOSIS)
+    assert diagnosis.ks_p_values.max() < 1e-4
+    assert not diagnosis.calibrated
+    assert diagnosis.local is None
+    assert "NOT calibrated: beyond the bars" in str(diagnosis)
+    assert words in str(diagnosis)
 
 
 def test_the_local_test_sees_a_shift():
-    found = TallPosterior(Narrow(factor=1.0, shift=1.5), 2).diagnose(
-        simulator, 2, datasets(1, 2)[0], **{**FEW, "datasets": 300}, permutations=10
+    diagnosis = TallPosterior(Narrow(factor=1.0, shift=1.5), 2).diagnose(
+        simulator, 2, datasets(1, 2)[0], **{**SMALL_DIAGNOSIS, "datasets": 300}, permutations=10
     )
-    assert found.local.p_values[0] == 0
-    assert found.local.statistics[0] > found.local.null.max()
+    assert diagnosis.local.p_values[0] == 0
+    assert diagnosis.local.statistics[0] > diagnosis.local.null.max()
 
 
 def test_the_local_test_says_whether_it_has_power():
     """300 datasets of one observation are enough to see a shift of a standard deviation, 30 of many are not."""
     x = datasets(1, 12)[0]
-    weak = exact_posterior().diagnose(simulator, 12, x, **{**FEW, "datasets": 30}, permutations=10)
+    weak = exact_posterior().diagnose(
+        simulator, 12, x, **{**SMALL_DIAGNOSIS, "datasets": 30}, permutations=10
+    )
     assert weak.local_power < 1
     assert "l-C2ST has no power here" in str(weak)
-    strong = exact_posterior().diagnose(simulator, 1, x[:1], **{**FEW, "datasets": 1000}, permutations=10)
+    strong = exact_posterior().diagnose(
+        simulator, 1, x[:1], **{**SMALL_DIAGNOSIS, "datasets": 1000}, permutations=10
+    )
     assert strong.local_power == 1
     assert "no power" not in str(strong)
 
@@ -90,11 +96,11 @@ def test_pairs_are_taken_as_they_are_and_results_repeat():
     x = theta[:, None] + torch.randn(
         120, 3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(1)
     )
-    one = exact_posterior().diagnose((theta, x), 3, **FEW)
-    other = exact_posterior().diagnose((theta.numpy(), x.numpy()), 3, **FEW)
+    one = exact_posterior().diagnose((theta, x), 3, **SMALL_DIAGNOSIS)
+    other = exact_posterior().diagnose((theta.numpy(), x.numpy()), 3, **SMALL_DIAGNOSIS)
     assert np.array_equal(one.ranks, other.ranks)
     assert np.array_equal(one.c2st_prior, other.c2st_prior)
-    drawn = exact_posterior().sample(x, 100, settings=FEW["settings"])
+    drawn = exact_posterior().sample(x, 100, settings=SMALL_DIAGNOSIS["settings"])
     assert np.array_equal(one.ranks, (drawn < theta[:, None]).sum(1).numpy())
 
 
@@ -128,6 +134,6 @@ def test_few_datasets_and_absurd_draws_do_not_pass():
 def test_a_local_p_value_is_never_zero():
     """Among k permutations and the data, the data are the worst with probability 1 / (k + 1)."""
     local = LocalTest(np.array([0.3]), np.array([0.0]), np.linspace(0, 0.1, 9))
-    found = Diagnosis(3, "JAC", 100, np.zeros((120, 2)), np.ones(2), np.full(2, 0.5), sizes(120), local)
-    assert found.local_p_value == pytest.approx(0.1)
-    assert found.calibrated, "ten is too few to reject at 5 per cent"
+    diagnosis = Diagnosis(3, "JAC", 100, np.zeros((120, 2)), np.ones(2), np.full(2, 0.5), sizes(120), local)
+    assert diagnosis.local_p_value == pytest.approx(0.1)
+    assert diagnosis.calibrated, "ten is too few to reject at 5 per cent"

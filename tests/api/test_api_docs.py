@@ -10,7 +10,7 @@ import torch
 from paths import ROOT
 
 # Sizes of the long trainings of pages whose numbers were measured; here only the code matters.
-SMALLER = {
+SHORTER_TRAININGS = {
     "own-simulator.md": {r"simulations=4000, epochs=120": "simulations=200, epochs=2", r", 2000\)": ", 50)"}
 }
 
@@ -58,7 +58,7 @@ def test_the_code_runs(path, heading, notebooks, tmp_path, monkeypatch, capsys):
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
         for number, block in enumerate(code):
-            for large, small in SMALLER.get(path.removeprefix("docs/"), {}).items():
+            for large, small in SHORTER_TRAININGS.get(path.removeprefix("docs/"), {}).items():
                 block = re.sub(large, small, block)
             exec(compile(block, f"{path}, block {number + 1}", "exec"), names)
     assert capsys.readouterr().out

@@ -45,7 +45,7 @@ def test_the_same_draws_after_saving(prior, tmp_path):
     assert torch.equal(again.training_range.distances(x), posterior.training_range.distances(x))
 
 
-def test_what_the_engine_was_told_is_saved_too(tmp_path):
+def test_the_settings_of_the_engine_are_saved_too(tmp_path):
     """The bounds of a uniform prior, the precision and the learned prior decide the draws."""
     posterior = TallPosterior.fit(
         PRIORS["uniform"], simulator, simulations=200, epochs=2, hidden=(8,), early_stopping=False
@@ -59,7 +59,7 @@ def test_what_the_engine_was_told_is_saved_too(tmp_path):
     original, x = replace(engine, learned_covariance=None), datasets(1, 3)
     read = replace(again, learned_covariance=None)
     draws = [
-        each.sample(build("GAUSS", {"steps": 5}), x, 9, [generator(1)]).theta for each in (original, read)
+        kept.sample(build("GAUSS", {"steps": 5}), x, 9, [generator(1)]).theta for kept in (original, read)
     ]
     assert torch.equal(*draws)
 
@@ -92,7 +92,7 @@ def test_saving_twice_gives_the_same_bytes(posterior, tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_what_is_not_a_saved_posterior(posterior, tmp_path):
+def test_a_place_without_a_posterior_is_refused(posterior, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"has no posterior.safetensors and no network.safetensors"):
         TallPosterior.load(tmp_path)
     (tmp_path / "file").write_text("x")

@@ -20,7 +20,7 @@ EXPLODING = (lambda t: 1.0, lambda t: 0.01 * 3000**t)
 
 
 class Exact(nn.Module):
-    """E[z | theta_t, x] of the Gaussian model in standardised units, said in one of four ways."""
+    """What an exact network predicts for the Gaussian model in standardised units: one of four things."""
 
     def __init__(self, predicts, mean, std):
         super().__init__()
@@ -36,8 +36,8 @@ class Exact(nn.Module):
         z, start = s * away, mean + mu * away @ cov
         step = 1e-5
         slope = [(f(t[0].item() + step) - f(t[0].item() - step)) / (2 * step) for f in (self.mean, self.std)]
-        said = {"noise": z, "score": -away, "data": start, "velocity": slope[0] * start + slope[1] * z}
-        return said[self.predicts].to(theta.dtype)
+        outputs = {"noise": z, "score": -away, "data": start, "velocity": slope[0] * start + slope[1] * z}
+        return outputs[self.predicts].to(theta.dtype)
 
 
 CASES = {
@@ -75,8 +75,8 @@ def test_a_network_of_tallsbi_gives_the_same_draws_as_its_own_engine():
     """Also Jacobians, and a prior with a latent space of its own."""
     prior = td.Gamma(torch.tensor([3.0, 2.0]), torch.tensor([1.0, 1.0]))
     simulator = lambda theta: theta + torch.randn_like(theta)  # noqa: E731
-    own = TallPosterior.fit(prior, simulator, simulations=300, epochs=2, hidden=(8, 8), batch_size=64)
-    saved = own.engine.saved
+    fitted = TallPosterior.fit(prior, simulator, simulations=300, epochs=2, hidden=(8, 8), batch_size=64)
+    saved = fitted.engine.saved
     n = saved.normaliser
     again = TallPosterior.from_network(
         saved.network,
@@ -90,7 +90,7 @@ def test_a_network_of_tallsbi_gives_the_same_draws_as_its_own_engine():
     x = torch.tensor([[3.0, 2.0], [2.0, 1.5], [4.0, 2.0]])
     for method in ("GAUSS_PD", "JAC"):
         settings = {"steps": 6}
-        one, other = (p.sample(x, 40, method, settings=settings) for p in (own, again))
+        one, other = (p.sample(x, 40, method, settings=settings) for p in (fitted, again))
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
 
 
@@ -103,7 +103,7 @@ class Net(nn.Module):
         return self.network(theta, x.flatten(1), t)
 
 
-def test_matrices_names_and_files(tmp_path):
+def test_matrices_and_names_survive_the_file(tmp_path):
     prior = {"a": td.Normal(0.0, 1.0), "b": td.Gamma(2.0, 1.0)}
     x = torch.randn(50, 2, 3)
     net = Net()
@@ -169,6 +169,11 @@ def test_habits_of_sbi_get_a_hint():
             call()
     with pytest.raises(TypeError, match="unexpected keyword argument 'samples'"):
         posterior.sample(x, samples=3)
+    hint = r"^fit\(\) got an unexpected keyword argument 'num_simulations'; here it is 'simulations'\.$"
+    with pytest.raises(TypeError, match=hint):
+        TallPosterior.fit(torch_prior(), lambda theta: 1 / 0, num_simulations=10)
+    with pytest.raises(TypeError, match=r"'workers_count'; it takes simulations, epochs, .*, precision"):
+        TallPosterior.fit(torch_prior(), lambda theta: 1 / 0, workers_count=2)
     with pytest.raises(AttributeError, match="no 'set_default_x': observations are an argument"):
         posterior.set_default_x(x)
     with pytest.raises(AttributeError, match="no 'nothing'"):

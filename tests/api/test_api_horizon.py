@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from api_models import PRIOR, ExactEngine, datasets, exact, exact_posterior, quick_fit, simulator
+from oracles import healthy
 
 from tallsbi import TallPosterior
 from tallsbi.api.horizon import BeyondHorizon, numbers
@@ -15,7 +16,7 @@ from tallsbi.api.inputs import METHOD
 from tallsbi.api.layout import Layout
 from tallsbi.api.pool import Pool
 from tallsbi.priors.lognormal import LogNormal
-from tallsbi.samplers.base import Health, Samples
+from tallsbi.samplers.base import Samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +38,6 @@ class Known(ExactEngine):
         return Samples(theta, healthy(B))
 
 
-def healthy(B):
-    none, never = torch.zeros(B, dtype=torch.long), torch.full((B,), torch.nan)
-    return Health(none, never, none, never)
-
-
 def known(**kind):
     return TallPosterior(Known(**kind), 2)
 
@@ -50,24 +46,24 @@ def known(**kind):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_is_right_within_a_factor_two(crossing, seed):
     # E[z^2] = 1.25^2 at n = crossing.
-    found = known(c=crossing / (1.25**2 - 1)).horizon(simulator, seed=seed)
-    assert crossing / 2 <= found.n <= crossing * 2, str(found)
-    assert "too narrow in sigma" in found.answer
+    horizon = known(c=crossing / (1.25**2 - 1)).horizon(simulator, seed=seed)
+    assert crossing / 2 <= horizon.n <= crossing * 2, str(horizon)
+    assert "too narrow in sigma" in horizon.answer
 
 
 def test_a_calibrated_posterior_reaches_the_end():
-    found = known().horizon(simulator, n_max=50, seed=2)
-    assert [at.n for at in found.measured] == [1, 3, 10, 30, 50]
-    assert found.n == found.largest == 50
-    assert found.answer == "trustworthy up to n = 50, the largest n measured"
-    assert found.simulations == 5000
-    assert all(len(at.rms_z.value) == 2 for at in found.measured)
+    horizon = known().horizon(simulator, n_max=50, seed=2)
+    assert [at.n for at in horizon.measured] == [1, 3, 10, 30, 50]
+    assert horizon.n == horizon.largest == 50
+    assert horizon.answer == "trustworthy up to n = 50, the largest n measured"
+    assert horizon.simulations == 5000
+    assert all(len(at.rms_z.value) == 2 for at in horizon.measured)
 
 
 def test_the_drawn_posterior_is_measured_with_few_draws_behind_covariances():
-    found = exact_posterior().horizon(simulator, n_max=3, datasets=30)
-    assert found.departures == []
-    text = str(found)
+    horizon = exact_posterior().horizon(simulator, n_max=3, datasets=30)
+    assert horizon.departures == []
+    text = str(horizon)
     assert text.startswith(f"{METHOD}: trustworthy up to n = 3, the largest n measured")
     assert "30 datasets per n, 20 draws each, " in text
     assert text.count("\n") == 2 + 4
@@ -86,11 +82,11 @@ def test_more_datasets_are_taken_where_one_batch_does_not_tell():
 def test_it_stops_where_it_fails_and_says_what_is_wrong():
     posterior = known(c=0.5)
     calls = []
-    found = posterior.horizon(lambda theta: calls.append(len(theta)) or simulator(theta), datasets=80)
+    horizon = posterior.horizon(lambda theta: calls.append(len(theta)) or simulator(theta), datasets=80)
     # A few rows tell how it wants them.
     assert sum(calls) <= 80 + 10
-    assert found.n == 0
-    assert found.answer.startswith("not trustworthy: at n = 1 intervals are ")
+    assert horizon.n == 0
+    assert horizon.answer.startswith("not trustworthy: at n = 1 intervals are ")
     with pytest.warns(
         BeyondHorizon, match=rf"{METHOD}: n = 2 is beyond the horizon, n = 0: at n = 1 intervals"
     ):
@@ -98,9 +94,9 @@ def test_it_stops_where_it_fails_and_says_what_is_wrong():
 
 
 def test_lost_draws_are_failures():
-    found = known(lost=True).horizon(simulator, datasets=40)
-    assert found.n == 0
-    assert "datasets without finite draws, counted as failures: 40 at n = 1" in str(found)
+    horizon = known(lost=True).horizon(simulator, datasets=40)
+    assert horizon.n == 0
+    assert "datasets without finite draws, counted as failures: 40 at n = 1" in str(horizon)
 
 
 def test_datasets_are_nested():
@@ -113,9 +109,9 @@ def test_datasets_are_nested():
 def test_pairs_serve_as_well():
     theta = PRIOR.sample(60, torch.Generator().manual_seed(0))
     x = torch.stack([simulator(theta.float()) for _ in range(12)], 1)
-    found = known().horizon((theta, x))
-    assert [at.n for at in found.measured] == [1, 3, 12]
-    assert found.simulations == 0
+    horizon = known().horizon((theta, x))
+    assert [at.n for at in horizon.measured] == [1, 3, 12]
+    assert horizon.simulations == 0
     with pytest.raises(ValueError, match=r"give theta \[N, 2\] and x \[N, n, 2\]"):
         known().horizon((theta[:5], x))
 
@@ -134,10 +130,10 @@ def test_observations_of_parameters_of_their_own_are_no_replicates():
     def patients(theta):
         return simulator(theta + 1.5 * torch.randn_like(theta))
 
-    found = known().horizon(patients)
-    assert 0 <= found.n < 10
-    assert "too narrow in sigma" in found.answer
-    assert repr(found) == str(found)
+    horizon = known().horizon(patients)
+    assert 0 <= horizon.n < 10
+    assert "too narrow in sigma" in horizon.answer
+    assert repr(horizon) == str(horizon)
     assert known().horizon(simulator, n_max=10).n == 10
     with pytest.warns(UserWarning, match="SBC"):
         assert not known().diagnose(patients, 10, datasets=40, n_samples=20).calibrated
@@ -152,14 +148,14 @@ def test_observations_of_parameters_of_their_own_are_no_replicates():
 
 def test_sample_warns_beyond_and_says_how_far():
     posterior = known(c=10.0)
-    found = posterior.horizon(simulator)
-    assert posterior.horizons == {METHOD: found}
+    horizon = posterior.horizon(simulator)
+    assert posterior.horizons == {METHOD: horizon}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        posterior.sample(datasets(1, found.n), 10)
+        posterior.sample(datasets(1, horizon.n), 10)
         posterior.sample(datasets(1, 60), 10, "JAC")  # of which nothing is known
-    n = 4 * found.n
-    with pytest.warns(BeyondHorizon, match=rf"n = {n} is 4.0 times the horizon, n = {found.n}: at n = "):
+    n = 4 * horizon.n
+    with pytest.warns(BeyondHorizon, match=rf"n = {n} is 4.0 times the horizon, n = {horizon.n}: at n = "):
         posterior.sample(datasets(1, n), 10)
 
 
@@ -184,9 +180,9 @@ def test_offsets_are_measured_where_the_prior_is_gaussian():
             theta = torch.randn(len(x), samples, 2, dtype=torch.float64, generator=generators[0]).exp()
             return Samples(theta, healthy(len(x)))
 
-    found = TallPosterior(Wide(), 2).horizon(torch.randn_like, n_max=3)
-    assert found.n == 3
-    rms = [at.rms_z.value for at in found.measured]
+    horizon = TallPosterior(Wide(), 2).horizon(torch.randn_like, n_max=3)
+    assert horizon.n == 3
+    rms = [at.rms_z.value for at in horizon.measured]
     assert np.allclose(rms, 1, atol=0.3)
 
 
@@ -204,16 +200,16 @@ def test_fit_measures_within_its_share_and_save_keeps_it(tmp_path):
         return simulator(theta)
 
     posterior = quick_fit(counted, simulations=4000, epochs=1)
-    found = posterior.horizons[METHOD]
+    horizon = posterior.horizons[METHOD]
     repeats = 200  # half of the share, for the summaries
-    assert sum(calls) <= 4000 + found.simulations + repeats + 10 * len(calls)
-    assert found.simulations <= 400
+    assert sum(calls) <= 4000 + horizon.simulations + repeats + 10 * len(calls)
+    assert horizon.simulations <= 400
     posterior.save(tmp_path / "saved")
     back = TallPosterior.load(tmp_path / "saved")
-    assert back.horizons[METHOD].to_json() == found.to_json()
-    assert str(back.horizons[METHOD]) == str(found)
+    assert back.horizons[METHOD].to_json() == horizon.to_json()
+    assert str(back.horizons[METHOD]) == str(horizon)
     with pytest.warns(BeyondHorizon):
-        back.sample(datasets(1, 3 * found.largest), 10, settings={"cov_samples": 20})
+        back.sample(datasets(1, 3 * horizon.largest), 10, settings={"cov_samples": 20})
     assert 200 in calls
     # Too few for one observation of each dataset; none wanted; no simulator.
     assert not quick_fit(simulations=400).horizons
@@ -254,15 +250,15 @@ def test_wrong_settings_are_named():
         known().horizon(None)
 
 
-def test_a_picture():
-    found = known(c=8.0).horizon(simulator)
-    figure = found.plot()
+def test_the_plot_shows_what_was_measured():
+    horizon = known(c=8.0).horizon(simulator)
+    figure = horizon.plot()
     assert [axes.get_ylabel() for axes in figure.axes][:2] == ["root mean square z", "mean z"]
-    assert found.answer in figure.get_suptitle()
+    assert horizon.answer in figure.get_suptitle()
     (first, *_) = figure.axes
     line = first.containers[0].lines[0]
-    assert np.allclose(line.get_ydata(), [at.rms_z.value[0] for at in found.measured])
-    assert len(found.table()) == 2 * len(found.measured)
+    assert np.allclose(line.get_ydata(), [at.rms_z.value[0] for at in horizon.measured])
+    assert len(horizon.table()) == 2 * len(horizon.measured)
 
 
 def test_networks_of_sbi_have_a_horizon_and_keep_it(tmp_path):
@@ -278,8 +274,8 @@ def test_networks_of_sbi_have_a_horizon_and_keep_it(tmp_path):
     posterior = TallPosterior.from_sbi(
         built, torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
     )
-    found = posterior.horizon(torch.randn_like, n_max=1, datasets=50)
-    assert found.n == 1
+    horizon = posterior.horizon(torch.randn_like, n_max=1, datasets=50)
+    assert horizon.n == 1
     posterior.save(tmp_path / "saved")
     back = TallPosterior.load(tmp_path / "saved", network=built)
-    assert back.horizons[METHOD].to_json() == found.to_json()
+    assert back.horizons[METHOD].to_json() == horizon.to_json()

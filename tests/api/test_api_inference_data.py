@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from api_models import datasets, exact_posterior
-from arviz_versions import BOTH, run_with
+from arviz_versions import EACH_VERSION, run_with
 
 PROGRAM = """
 import warnings
@@ -32,7 +32,7 @@ assert several["posterior"]["theta_1"].dims == ("chain", "draw", "dataset")
 """
 
 
-@BOTH
+@EACH_VERSION
 def test_both_versions_of_arviz_read_the_draws(arviz_version, pytestconfig):
     run_with(arviz_version, PROGRAM, pytestconfig, Path(__file__).parent)
 

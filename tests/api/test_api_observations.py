@@ -15,7 +15,7 @@ from tallsbi.api.layout import Layout
 from tallsbi.scores.embedded_network import EmbeddingNeeded
 
 PRIOR = [Normal(0.0, 1.0), Normal(0.0, 1.0)]
-QUICK = {"simulations": 200, "epochs": 2, "hidden": (8,), "batch_size": 64, "early_stopping": False}
+QUICK_SETTINGS = {"simulations": 200, "epochs": 2, "hidden": (8,), "batch_size": 64, "early_stopping": False}
 
 
 def series(theta, steps=12):
@@ -40,7 +40,7 @@ class Own(nn.Module):
 
 @pytest.mark.parametrize("embedding", ["mlp", GRU(4, 8), CNN(4, (4,), 3, axes=1), Own()])
 def test_series_through_embeddings(embedding, tmp_path):
-    posterior = TallPosterior.fit(PRIOR, series, embedding=embedding, **QUICK)
+    posterior = TallPosterior.fit(PRIOR, series, embedding=embedding, **QUICK_SETTINGS)
     x = series(torch.zeros(6, 2)).view(2, 3, 12, 2)
     draws = posterior.sample(x, 20, settings={"cov_samples": 20})
     assert draws.shape == (2, 20, 2)
@@ -68,11 +68,11 @@ def test_an_embedding_learns():
 @pytest.mark.parametrize(
     ("shape", "embedding"), [((6, 7), CNN(3, (4,), 3)), ((2, 6, 7), "cnn"), ((2, 3), MLP(3, (8,)))]
 )
-def test_images_and_matrices(shape, embedding):
+def test_images_and_matrices_go_through_embeddings(shape, embedding):
     def image(theta):
         return theta.sum(1).view(-1, *[1] * len(shape)) + torch.randn(len(theta), *shape)
 
-    posterior = TallPosterior.fit(PRIOR, image, embedding=embedding, **QUICK)
+    posterior = TallPosterior.fit(PRIOR, image, embedding=embedding, **QUICK_SETTINGS)
     x = image(torch.zeros(3, 2))
     assert posterior.sample(x, 10, settings={"cov_samples": 10}).shape == (10, 2)
     named = ", ".join(map(str, shape))
@@ -83,7 +83,7 @@ def test_images_and_matrices(shape, embedding):
 
 
 def test_matrices_need_no_embedding():
-    posterior = TallPosterior.fit(PRIOR, series, **QUICK)
+    posterior = TallPosterior.fit(PRIOR, series, **QUICK_SETTINGS)
     assert posterior.sample(series(torch.zeros(3, 2)), 10, settings={"cov_samples": 10}).shape == (10, 2)
 
 
@@ -106,8 +106,8 @@ class Masked(nn.Module):
 
 
 @pytest.mark.parametrize("embedding", [GRU(4, 8), CNN(4, (4,), 3, axes=1), Masked(), None])
-def test_observations_of_different_lengths(embedding):
-    posterior = TallPosterior.fit(PRIOR, ragged, embedding=embedding, **QUICK)
+def test_series_may_differ_in_length(embedding):
+    posterior = TallPosterior.fit(PRIOR, ragged, embedding=embedding, **QUICK_SETTINGS)
     few = {"cov_samples": 10}
     x = ragged(torch.zeros(4, 2))
     draws = posterior.sample(x, 10, settings=few)
@@ -136,7 +136,7 @@ def test_observations_of_different_lengths(embedding):
 
 def test_a_module_without_a_mask_is_refused():
     with pytest.raises(ValueError, match="Own takes no mask; give its `forward` a second argument, mask"):
-        TallPosterior.fit(PRIOR, ragged, embedding=Own(), **QUICK)
+        TallPosterior.fit(PRIOR, ragged, embedding=Own(), **QUICK_SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_a_module_without_a_mask_is_refused():
 )
 def test_embeddings_that_do_not_fit(embedding, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        TallPosterior.fit(PRIOR, series, embedding=embedding, **QUICK)
+        TallPosterior.fit(PRIOR, series, embedding=embedding, **QUICK_SETTINGS)
 
 
 def dosed(theta, dose):
     return theta * dose + 0.3 * torch.randn_like(theta)
 
 
-def test_a_condition_that_is_known(tmp_path):
+def test_known_conditions_decide_the_posterior(tmp_path):
     """x = theta dose + noise: a large dose says more about theta, and a negative one turns the sign."""
     doses = np.array([[-2.0], [0.1], [2.0]])
     posterior = TallPosterior.fit(
@@ -184,7 +184,7 @@ def test_a_condition_that_is_known(tmp_path):
     with pytest.raises(ValueError, match=r"the condition of x_obs has shape \(2, 1\); .* give \(1, 1\)"):
         posterior.sample((x, [[1.0], [2.0]]))
     with pytest.raises(ValueError, match=r"condition gave shape \(3, 1\) for 200 rows"):
-        TallPosterior.fit(PRIOR, dosed, condition=lambda rows: doses, **QUICK)
+        TallPosterior.fit(PRIOR, dosed, condition=lambda rows: doses, **QUICK_SETTINGS)
 
 
 def test_conditions_go_past_the_embedding():
@@ -192,7 +192,7 @@ def test_conditions_go_past_the_embedding():
         return series(theta) * condition[:, :, None]
 
     posterior = TallPosterior.fit(
-        PRIOR, simulator, embedding=GRU(4, 8), condition=lambda rows: torch.rand(rows, 1), **QUICK
+        PRIOR, simulator, embedding=GRU(4, 8), condition=lambda rows: torch.rand(rows, 1), **QUICK_SETTINGS
     )
     assert posterior.engine.saved.network.architecture.parts[1] == 5
     x = series(torch.zeros(3, 2))
@@ -202,20 +202,20 @@ def test_conditions_go_past_the_embedding():
         posterior.sample(x)
 
 
-def test_datasets_of_different_n():
+def test_datasets_may_differ_in_n():
     posterior = exact_posterior()
     x = datasets(1, 7)[0]
     draws = posterior.sample([x[:2], x[2:].numpy(), pd.DataFrame(x.numpy())], 20)
     assert isinstance(draws, list)
     for part, expected in zip(draws, (x[:2], x[2:], x), strict=True):
         assert torch.equal(part, posterior.sample(expected, 20))
-    together = posterior.sample([x[:3], x[3:6]], 20)
-    assert torch.equal(together, posterior.sample(torch.stack([x[:3], x[3:6]]), 20))
+    joint = posterior.sample([x[:3], x[3:6]], 20)
+    assert torch.equal(joint, posterior.sample(torch.stack([x[:3], x[3:6]]), 20))
     with pytest.raises(ValueError, match=r"x_obs\[1\] has observations of 1 numbers"):
         posterior.sample([x[:3], x[3:5, :1]], 20)
 
 
-def test_data_frames():
+def test_data_frames_are_observations_and_parameters():
     x = datasets(1, 4)[0].numpy()
     frame = pd.DataFrame({"a": x[:, 0], "b": pd.array(x[:, 1], dtype="Float64")})
     posterior = exact_posterior()
@@ -228,7 +228,7 @@ def test_data_frames():
 
 
 def test_large_observations_have_a_training_range():
-    posterior = TallPosterior.fit(PRIOR, lambda theta: series(theta, 200), embedding="mlp", **QUICK)
+    posterior = TallPosterior.fit(PRIOR, lambda theta: series(theta, 200), embedding="mlp", **QUICK_SETTINGS)
     assert posterior.training_range.whiten.shape[0] <= 50
     with pytest.warns(UserWarning, match="far outside the training range"):
         posterior.sample(1e4 * torch.ones(1, 200, 2), 10, settings={"cov_samples": 10})

@@ -1,15 +1,12 @@
 """TallPosterior against the closed form, and what must not change a draw."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
 from api_models import datasets, errors, exact_posterior, false_alarm, quick_fit, simulator, torch_prior
 
-import tallsbi
 from tallsbi import TallPosterior
+from tallsbi.api import drawing
 
 
 @pytest.mark.parametrize("n", [1, 10, 100])
@@ -97,26 +94,24 @@ def test_pairs_and_simulator_are_the_same_training():
     assert torch.equal(one.sample(probe, 20), other.sample(probe, 20))
 
 
-def test_seeds_and_datasets():
+def test_draws_depend_on_the_seed_and_not_on_the_other_datasets():
     posterior, x = quick_fit(), datasets(3, 4)
-    together = posterior.sample(x, 50, seed=5)
-    assert together.shape == (3, 50, 2)
-    assert torch.equal(together, posterior.sample(x, 50, seed=5))
-    assert not torch.equal(together, posterior.sample(x, 50, seed=6))
+    joint = posterior.sample(x, 50, seed=5)
+    assert joint.shape == (3, 50, 2)
+    assert torch.equal(joint, posterior.sample(x, 50, seed=5))
+    assert not torch.equal(joint, posterior.sample(x, 50, seed=6))
     for b in range(3):
         alone = posterior.sample(x[b], 50, seed=5)
         assert alone.shape == (50, 2)
         # Blocks of another size round differently.
-        torch.testing.assert_close(alone, together[b], rtol=1e-3, atol=1e-3)
-    assert not torch.allclose(together[0] - together[0].mean(0), together[1] - together[1].mean(0), atol=1e-2)
+        torch.testing.assert_close(alone, joint[b], rtol=1e-3, atol=1e-3)
+    assert not torch.allclose(joint[0] - joint[0].mean(0), joint[1] - joint[1].mean(0), atol=1e-2)
 
 
 def test_datasets_in_turns_are_the_datasets_at_once(monkeypatch):
-    from tallsbi.api import drawing as module
-
     posterior, x = exact_posterior(), datasets(5, 4)
     at_once = posterior.sample(x, 20)
-    monkeypatch.setattr(module, "_LARGEST_ARRAY", 2 * 500 * 4 * 2)
+    monkeypatch.setattr(drawing, "_LARGEST_ARRAY", 2 * 500 * 4 * 2)
     torch.testing.assert_close(posterior.sample(x, 20), at_once)
 
 
@@ -137,20 +132,3 @@ def test_log_x_is_standardised_in_log_space():
     assert bool(posterior.sample(x, 10).isfinite().all())
     with pytest.raises(ValueError, match=r"observation 1 of dataset 0 is -2 in coordinate 0.*log_x"):
         posterior.sample([[1.0, 2.0], [-2.0, 1.0]], 10)
-
-
-def test_importing_the_package_stays_light():
-    code = "import sys, tallsbi; assert 'torch' not in sys.modules; tallsbi.TallPosterior; 'torch' in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert "TallPosterior" in dir(tallsbi)
-    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
-        _ = tallsbi.Nothing
-
-
-def test_the_api_is_no_part_of_the_study_s_jobs():
-    from pathlib import Path
-
-    from tallsbi.runner.fingerprint import closure
-
-    root = Path(__file__).parents[2]
-    assert not [name for name in closure("tallsbi.study.stages.train", root=root) if ".api" in name]

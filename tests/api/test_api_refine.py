@@ -15,7 +15,7 @@ from tallsbi.api.refine import narrowed
 from tallsbi.api.refined import NotRefined, RefinedPosterior
 from tallsbi.api.surroundings import Surroundings
 
-FEW = {"simulations": 3000, "settings": {"cov_samples": 20, "steps": 20}}
+SMALL_REFINEMENT = {"simulations": 3000, "settings": {"cov_samples": 20, "steps": 20}}
 
 
 def normal(*shape, seed=0):
@@ -39,7 +39,7 @@ def poor():
 def refined(poor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return poor.refine(datasets(1, 50)[0], simulator, **FEW | {"simulations": 6000})
+        return poor.refine(datasets(1, 50)[0], simulator, **SMALL_REFINEMENT | {"simulations": 6000})
 
 
 def test_a_poor_posterior_becomes_the_exact_one(poor, refined):
@@ -68,7 +68,8 @@ def test_the_same_seed_gives_the_same_posterior(poor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         runs = [
-            poor.refine(x, simulator, **FEW | {"simulations": 1500}, seed=s).sample(20) for s in (3, 3, 4)
+            poor.refine(x, simulator, **SMALL_REFINEMENT | {"simulations": 1500}, seed=s).sample(20)
+            for s in (3, 3, 4)
         ]
     assert torch.equal(runs[0], runs[1])
     assert not torch.equal(runs[0], runs[2])
@@ -86,7 +87,7 @@ def test_a_good_posterior_is_never_made_worse_in_silence():
     x = datasets(1, 50)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = exact_posterior().refine(x[0], simulator, **FEW)
+        result = exact_posterior().refine(x[0], simulator, **SMALL_REFINEMENT)
     bias, _ = errors(result.sample(1000)[None], x)
     assert bias.abs().max() < 1.2  # 3,000 simulations leave 0.4, as root mean square
     assert (result.report.outcome == "refined") != any(issubclass(w.category, NotRefined) for w in caught)
@@ -102,14 +103,14 @@ def test_several_modes_are_refused_before_anything_is_simulated(tmp_path, monkey
     monkeypatch.setattr(Surroundings, "drawn", drawn)
     x = datasets(1, 5)[0]
     with pytest.warns(NotRefined, match="several modes"):
-        result = posterior.refine(x, lambda theta: 1 / 0, **FEW, method="GAUSS_PD")
+        result = posterior.refine(x, lambda theta: 1 / 0, **SMALL_REFINEMENT, method="GAUSS_PD")
     assert result.report.outcome == "kept"
     assert result.report.simulations == 0
     result.save(tmp_path / "kept")
     loaded = RefinedPosterior.load(tmp_path / "kept")
     assert torch.equal(loaded.sample(5), result.sample(5))
     # With the method and the settings it was called with, not with others.
-    plain = posterior.sample(x, 5, "GAUSS_PD", settings=FEW["settings"])
+    plain = posterior.sample(x, 5, "GAUSS_PD", settings=SMALL_REFINEMENT["settings"])
     assert torch.equal(result.sample(5), plain)
     assert not torch.equal(result.sample(5), posterior.sample(x, 5, "GAUSS_PD"))
 
@@ -127,7 +128,7 @@ def test_a_posterior_at_a_bound_stays_inside():
     x = normal(40, 1, seed=3) - 0.2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = posterior.refine(x, near_zero, method="GAUSS_PD", **FEW | {"simulations": 6000})
+        result = posterior.refine(x, near_zero, method="GAUSS_PD", **SMALL_REFINEMENT | {"simulations": 6000})
     draws = result.sample(2000)
     assert float(draws.min()) >= 0
     # The exact one is a normal density around the mean, cut off at 0.
@@ -153,7 +154,7 @@ def test_counts_that_carry_less_than_there_are_parameters():
     x = (torch.arange(60) % 3 == 0).double()[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = posterior.refine(x, coin, **FEW)
+        result = posterior.refine(x, coin, **SMALL_REFINEMENT)
     draws = result.sample(2000)
     assert draws.isfinite().all()
     if result.report.outcome == "refined":
@@ -186,7 +187,7 @@ def test_strays_are_left_out_and_modes_are_seen():
     assert len(kept) == 200
     assert gap is None
     assert without_strays(plain)[1] is None
-    assert without_strays(plain.exp())[1] is None or len(without_strays(plain.exp())[0]) < 200
+    assert without_strays(plain.exp())[1] is None  # skewed, with one mode
     _, gap = without_strays(torch.cat([plain, normal(60, 3, seed=1) + torch.tensor([0.0, 9.0, 0.0])]))
     assert abs(abs(float(gap[1])) - 9) < 0.6
 

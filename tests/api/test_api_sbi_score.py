@@ -17,15 +17,19 @@ from tallsbi.storage.files import DataError
 KINDS = {"vp": VPScoreEstimator, "ve": VEScoreEstimator, "subvp": SubVPScoreEstimator}
 
 
+def posterior_of_one(x):
+    """Mean [B, 2] and covariance [2, 2] given a single observation, x [B, 2]."""
+    cov = torch.linalg.inv(torch.linalg.inv(PRIOR.cov[0]) + torch.linalg.inv(NOISE))
+    offset = torch.linalg.inv(PRIOR.cov[0]) @ PRIOR.mean[0]
+    return (x.double() @ torch.linalg.inv(NOISE) + offset) @ cov, cov
+
+
 def exact_estimator(kind, **statistics):
     """An estimator of sbi with the exact score of the Gaussian model, written in sbi's own functions."""
 
     class Exact(KINDS[kind]):
         def forward(self, input, condition, time):
-            precision = torch.linalg.inv(PRIOR.cov[0]) + torch.linalg.inv(NOISE)
-            cov = torch.linalg.inv(precision)
-            offset = torch.linalg.inv(PRIOR.cov[0]) @ PRIOR.mean[0]
-            mean = (condition.double() @ torch.linalg.inv(NOISE) + offset) @ cov
+            mean, cov = posterior_of_one(condition)
             mu, s = self.mean_t_fn(time.double()), self.std_fn(time.double())
             diffused = torch.linalg.inv(mu.squeeze() ** 2 * cov + s.squeeze() ** 2 * torch.eye(2))
             return ((mu * mean - input.double()) @ diffused).to(input.dtype)
@@ -162,10 +166,7 @@ def exact_flow(noise_scale):
 
     class Exact(FlowMatchingEstimator):
         def forward(self, input, condition, time):
-            precision = torch.linalg.inv(PRIOR.cov[0]) + torch.linalg.inv(NOISE)
-            cov = torch.linalg.inv(precision)
-            offset = torch.linalg.inv(PRIOR.cov[0]) @ PRIOR.mean[0]
-            mean = (condition.double() @ torch.linalg.inv(NOISE) + offset) @ cov
+            mean, cov = posterior_of_one(condition)
             mu, s = 1 - time.double(), time.double() + self.noise_scale
             gain = torch.linalg.inv(mu**2 * cov + s**2 * torch.eye(2))
             away = (input.double() - mu * mean) @ gain

@@ -25,7 +25,7 @@ def diagnosis():
     return exact_posterior().diagnose(simulator, 2, datasets=60, n_samples=20, settings={"cov_samples": 50})
 
 
-def test_pair_plot(figures):
+def test_the_pair_plot_shows_intervals_truth_and_names(figures):
     posterior, x = exact_posterior(), datasets(1, 3)[0]
     draws = posterior.sample(x, 300)
     figure = posterior.plot(draws, truth=[1.0, -2.0], reference=draws + 0.1, names=["rate", "delay"])
@@ -94,7 +94,7 @@ def test_tarp_sees_what_single_ranks_do_not():
     assert uniformity(credibilities(theta, 0.5 * noise @ root.mT, stream)) < 1e-4
 
 
-def test_posterior_predictive_check(figures):
+def test_the_predictive_check_tells_wrong_data_from_right(figures):
     posterior, x = exact_posterior(), datasets(1, 8)[0]
     good = posterior.predict(simulator, x, n_samples=60)
     assert good.simulated.shape == (60, 8, 2)
@@ -132,13 +132,13 @@ def test_predictions_use_conditions_and_shapes(figures):
     posterior = quick_fit(dosed, condition=[[1.0], [2.0]], epochs=1)
     doses = torch.tensor([[1.0], [2.0], [2.0]])
     draws = torch.tensor([[1.0, 0.0], [3.0, 0.0]])
-    seen = posterior.predict(dosed, (torch.ones(3, 6, 1), doses), draws)
-    assert seen.simulated[:, :, 0, 0].tolist() == [[1, 2, 2], [3, 6, 6]]
-    seen.plot().canvas.draw()
+    check = posterior.predict(dosed, (torch.ones(3, 6, 1), doses), draws)
+    assert check.simulated[:, :, 0, 0].tolist() == [[1, 2, 2], [3, 6, 6]]
+    check.plot().canvas.draw()
     assert "observations of shape (6, 1) and 1 known" in repr(posterior)
 
 
-def test_several_chains():
+def test_draws_can_be_dealt_out_to_chains():
     posterior, x = exact_posterior(), datasets(2, 3)
     data = posterior.inference_data(x, 40, chains=4)
     assert data["posterior"]["theta_0"].shape == (4, 10, 2)

@@ -16,11 +16,11 @@ def gaussian(centre, width):
 def test_draws_of_narrow_posteriors(m, width):
     centre = np.linspace(-1, 1, m)
     likelihood, rng = gaussian(centre, width), np.random.default_rng(0)
-    draws, worth = tempered_draws(likelihood, np.zeros(m), np.eye(m), 2000, rng)
+    draws, effective = tempered_draws(likelihood, np.zeros(m), np.eye(m), 2000, rng)
     precision = 1 + 1 / width**2
     mean, deviation = centre / width**2 / precision, precision**-0.5
     assert draws.shape == (2000, m)
-    assert worth > 800
+    assert effective > 800
     assert np.abs((draws.mean(0) - mean) / deviation).max() < 0.15
     assert np.abs(draws.std(0) / deviation - 1).max() < 0.1
 
@@ -51,9 +51,9 @@ class Flow:
 
 def test_log_likelihoods_of_all_rows_are_added_up():
     x, theta = torch.randn(7, 2), np.random.default_rng(0).standard_normal((50, 2))
-    found = nle.log_likelihood(Flow(), x)(theta)
+    summed = nle.log_likelihood(Flow(), x)(theta)
     expected = -np.square(theta[:, None] - x.numpy()).sum((1, 2))
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_allclose(summed, expected, rtol=1e-4)
 
 
 def test_posterior_of_a_flow_is_the_closed_form():

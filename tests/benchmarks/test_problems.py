@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from benchmarks import tall
-from benchmarks.problems import Exact, problem
+from benchmarks.exact_posterior import Exact
+from benchmarks.problems import problem
 
 
 def test_importance_sampling_finds_the_closed_form():
@@ -25,7 +26,7 @@ def test_importance_sampling_finds_the_closed_form():
 def test_truth_lies_where_the_posterior_says(name):
     task = problem(name)
     theta, x = task.datasets(3, 30)
-    exact = [task.exact(each, data) for each, data in zip(theta, x, strict=True)]
+    exact = [task.exact(truth, data) for truth, data in zip(theta, x, strict=True)]
     latent = task.prior.to_latent(theta).double().numpy()
     z = np.stack([(t - e.mean) / e.deviation for t, e in zip(latent, exact, strict=True)])
     assert min(e.effective for e in exact) > 5000

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from oracles import GaussianCase, generator, relative_error
+from oracles import TIMES, GaussianCase, generator, relative_error
 
 from tallsbi.compose.base import EventCount
 from tallsbi.compose.fnpse import FactorisedScore
@@ -21,7 +21,6 @@ from tallsbi.priors.uniform import Uniform
 from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.mixture import MixtureScore
 
-GRID = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 SIZES = [(n, m) for n in (1, 2, 30, 100) for m in (1, 2, 10)]
 EPS32 = torch.finfo(torch.float32).eps
 
@@ -50,7 +49,7 @@ def test_gaussian_tall_score_is_exact(name, n, m, schedule):
     """In float64 both reach 1e-10 relative at every t from 1e-5 to 1 (1e-5 is what the method needs)."""
     case = GaussianCase(3, n, m, schedule=schedule)
     tall = composed(name, case)
-    for t in GRID:
+    for t in TIMES:
         theta = case.states(t)
         assert relative_error(tall(theta, t), case.tall_score(theta, t)) < 1e-10, t
     assert tall.lost_definiteness.count.tolist() == [0, 0, 0]
@@ -69,7 +68,7 @@ def test_gaussian_tall_score_in_float32(name, n, m, schedule):
     case = GaussianCase(3, n, m, schedule=schedule)
     tall = composed(name, case, torch.float32)
     smallest = float(np.linalg.eigvalsh(case.single_covariance()).min())
-    for t in GRID:
+    for t in TIMES:
         theta = case.states(t).float()
         exact = case.tall_score(theta, t)
         prior_score = case.prior().diffused_score(theta.double(), t, schedule)

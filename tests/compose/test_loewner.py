@@ -108,10 +108,10 @@ def test_gauss_pd_is_positive_definite_for_every_covariance_prior_n_and_t(seed, 
     tall = GaussPDScore(blocks, prior, covariances, dtype)
     narrowest_precision = 1 / float(torch.linalg.eigvalsh(prior.covariance()).max())
     for t in [*Multistep(steps=50).grid(schedule)[:-1], *(i / 20 for i in range(1, 21)), 1e-6]:
-        own = narrowest_precision + schedule.alpha(t) / schedule.sigma2(t)
+        prior_precision = narrowest_precision + schedule.alpha(t) / schedule.sigma2(t)
         largest = float(tall.eigenvalues(t).max())
         # The sum over n is rounded relative to its largest eigenvalue.
-        assert float(tall.eigenvalues(t).min()) >= own - 1e-12 * largest, t
+        assert float(tall.eigenvalues(t).min()) >= prior_precision - 1e-12 * largest, t
         assert float(tall.eigenvalues(t).min()) > 0, t
     run = Multistep(steps=12, churn=0.5).run(tall, 4, Noise([generator(seed)], dtype))
     assert bool(run.theta.isfinite().all())

@@ -1,4 +1,4 @@
-"""A run whose tables and figures are made up, for what only shows them."""
+"""A run whose tables and figures are made up, for the tests of pages that only show them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One core or two, in another order: the same bytes, but for measured times.
 
-Pieces of all three studies, from simulations to a table and figures, made twice.
+Pieces of all three parts, from simulations to a table and figures, made twice.
 """
 
 from __future__ import annotations

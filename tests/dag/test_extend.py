@@ -40,9 +40,9 @@ def study_with(path: str, tmp_path) -> Study:
     return study
 
 
-def side(diff: str, kept: str) -> str:
-    """The text before an edit (kept " -") or after it (kept " +")."""
-    return "".join(line[1:] for line in diff.splitlines(keepends=True) if line[0] in kept)
+def side(diff: str, marks: str) -> str:
+    """The text before an edit (marks " -") or after it (marks " +")."""
+    return "".join(line[1:] for line in diff.splitlines(keepends=True) if line[0] in marks)
 
 
 def test_the_guide_has_an_algorithm_a_task_a_figure_and_a_setting():
@@ -144,9 +144,9 @@ def test_new_setting_is_the_edits_of_the_guide(tmp_path):
             command, cwd=study.root, env=environment, stdout=subprocess.PIPE, text=True, check=True
         ).stdout
 
-    seen = json.loads(python("-c", USE_OF_SETTING))
-    assert "metrics.c2st_seed = -1" in seen.pop("refused")
-    assert seen == {"default": 1, "params": 7, "stage": [7], "tests": 1}
+    values = json.loads(python("-c", USE_OF_SETTING))
+    assert "metrics.c2st_seed = -1" in values.pop("refused")
+    assert values == {"default": 1, "params": 7, "stage": [7], "tests": 1}
     python(f"{helpers}/config_docs.py")
     page = (study.root / "docs/config.md").read_text(encoding="utf-8")
     assert "| `metrics.c2st_seed` | an integer from 0 to 4294967295 | 1 |" in page

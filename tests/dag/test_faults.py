@@ -1,71 +1,57 @@
-"""Kills, a second run, a full disk, damaged inputs, a read-only place: the same command again gives the same bytes.
-
-One task with a small network, from simulation to samples. Moments are drawn from a seed.
-"""
+"""Kills, a second run, a full disk, damaged inputs, a read-only place: the same command again gives the same bytes."""
 
 from __future__ import annotations
 
 import os
-import random
 import shlex
 import shutil
 import signal
 import subprocess
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import h5py
-import psutil
 import pytest
+from background import (
+    CHECKPOINTS,
+    CONFIG,
+    FOLDER,
+    LONGEST_WAIT,
+    MOMENTS,
+    NETWORK,
+    SAMPLES,
+    SIMULATIONS,
+    TRAINING_LOG,
+    EndedEarly,
+    Run,
+    jobs_of,
+    kill_all,
+    kill_head,
+    kill_job,
+    pause,
+)
 
-from study import Study, clone, digests, setting
+from study import Study, clone, digests
 from tallsbi.runner import guard
 from tallsbi.storage import files
 
 pytestmark = pytest.mark.dag
 
-SIZES = """
-tasks: [gaussian_linear]
-extra_tasks: []
-sets: 1
-n_obs: [1, 2]
-n_train: [200]
-simulations: 2000
-observations: 4
-epochs: 800
-samples: 30
-max_steps: 10
-training: {learning_rates: [0.0001], batch_sizes: [256]}
-"""
-METHODS = "GAUSS: {cov_samples: 20, cov_steps: 5}"
-FOLDER = "results/smoke/sbibm/gaussian_linear"
-SIMULATIONS, NETWORK = (
-    f"{FOLDER}/simulations.nc",
-    f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/network.safetensors",
-)
-CHECKPOINTS = f"{FOLDER}/training/n_train~200/bs~256-lr~0.0001/checkpoints"
-TRAINING_LOG = NETWORK.replace("/sbibm/", "/logs/sbibm/").replace("/network.safetensors", ".log")
-SAMPLES = f"{FOLDER}/n_train~200/samples/GAUSS/batch~1-of-1.nc"
-CONFIG = (setting("sbibm", SIZES), setting("methods", METHODS), "run=smoke")
-MOMENTS = random.Random(2026)
-LIMIT = 400  # seconds any wait may take before the test fails
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Study:
     """The run that nothing disturbs."""
-    study = impatient(tmp_path_factory.mktemp("undisturbed") / "study")
+    study = often_saving(tmp_path_factory.mktemp("undisturbed") / "study")
     study.run(SAMPLES, "--config", *CONFIG)
     return study
 
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    return impatient(tmp_path / "study")
+    return often_saving(tmp_path / "study")
 
 
-def impatient(target: Path, **more) -> Study:
+def often_saving(target: Path, **more) -> Study:
     """A clone whose trainings keep their state every tenth of a second: here they take seconds, not hours."""
     study = clone(target, **more)
     study.edit(
@@ -76,108 +62,15 @@ def impatient(target: Path, **more) -> Study:
 
 def same_bytes(study: Study, finished: Study) -> bool:
     """Whether all that the undisturbed run has made is there, with equal bytes, and nothing half written."""
-    left = [path for path in study.root.glob("results/**/.*") if files.is_temporary(path)]
-    return not left and digests(study) == digests(finished)
-
-
-class Finished(AssertionError):
-    """A run has ended before what was waited for."""
-
-
-class Run:
-    """`make results`, in the background."""
-
-    def __init__(self, study: Study, target: str = SAMPLES):
-        self.study = study
-        self.output = study.root.parent / f"output-{time.monotonic_ns()}"
-        command = study.make_command(CONFIG=shlex.join(CONFIG), ARGS=target)
-        with self.output.open("w") as output:
-            self.process = subprocess.Popen(
-                command,
-                cwd=study.root,
-                env=study.make_environment(),
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-
-    def wait(self) -> str:
-        """All it has said, when it has ended."""
-        self.process.wait(LIMIT)
-        return self.output.read_text()
-
-    def until(self, found, what: str):
-        """Waits until `found()` gives something."""
-        end = time.monotonic() + LIMIT
-        while time.monotonic() < end:
-            if result := found():
-                return result
-            if self.process.poll() is not None:
-                raise Finished(f"ended before {what}:\n{self.output.read_text()[-3000:]}")
-            time.sleep(0.02)
-        raise AssertionError(f"no {what} within {LIMIT} seconds")
-
-    def head(self) -> psutil.Process:
-        alive = lambda: [head for head in guard.heads(self.study.root) if head.is_alive]  # noqa: E731
-        return psutil.Process(self.until(alive, "head")[0].pid)
-
-    def job(self, script: str) -> psutil.Process:
-        """The process that runs a script of the workflow."""
-        return self.until(lambda: next(jobs_of(self.study, script), None), script)
-
-
-def jobs_of(study: Study, script: str = ""):
-    """Processes that run a script, or any; Snakemake runs a copy of it called <random>.<script>.py."""
-    end = f".{script}.py" if script else ".py"
-    for process in psutil.process_iter():
-        try:
-            words = process.cmdline()
-            if process.cwd() == str(study.root) and any(
-                ".snakemake/scripts/" in word and word.endswith(end) for word in words
-            ):
-                yield process
-        except (psutil.Error, OSError):
-            continue
-
-
-def pause(longest: float) -> None:
-    time.sleep(MOMENTS.uniform(0, longest))
-
-
-def kill_head(run: Run) -> bool:
-    """Kills the head alone; its jobs go on."""
-    head = run.head()
-    pause(4)
-    with suppress(psutil.NoSuchProcess):
-        head.kill()
-    return run.process.wait(LIMIT) != 0
-
-
-def kill_all(run: Run) -> bool:
-    """Kills make, the head and its jobs in one go, as a machine that loses its power does."""
-    run.head()
-    pause(4)
-    whole = psutil.Process(run.process.pid)
-    for process in [whole, *whole.children(recursive=True)]:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    return run.process.wait(LIMIT) != 0
-
-
-def kill_job(run: Run) -> bool:
-    """Kills one job; the head says so and ends."""
-    job = run.job("")
-    pause(1)
-    with suppress(psutil.NoSuchProcess):
-        job.kill()
-    return run.process.wait(LIMIT) != 0
+    half_written = [path for path in study.root.glob("results/**/.*") if files.is_temporary(path)]
+    return not half_written and digests(study) == digests(finished)
 
 
 def lose_a_step(study: Study) -> None:
     """Removes what a step of the pipeline has made, and all below it, so that there is something to kill again."""
-    steps = [SIMULATIONS, f"{FOLDER}/training", f"{FOLDER}/n_train~200"]
-    for lost in steps[MOMENTS.randrange(3) :]:
-        path = study.root / lost
+    outputs = [SIMULATIONS, f"{FOLDER}/training", f"{FOLDER}/n_train~200"]
+    for output in outputs[MOMENTS.randrange(3) :]:
+        path = study.root / output
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -187,12 +80,12 @@ def test_nine_kills_of_head_job_or_all_leave_no_trace(study, finished):
     first.job("train")
     pause(1.5)
     first.head().kill()
-    first.process.wait(LIMIT)
+    first.process.wait(LONGEST_WAIT)
     assert any((study.root / ".snakemake/locks").iterdir())
 
     second = Run(study)
-    orphan_free = second.head()  # the new head works: by then no job of the old one may be left
-    assert not [job for job in jobs_of(study) if orphan_free.pid not in [p.pid for p in job.parents()]]
+    head = second.head()  # the new head works: by then no job of the old one may be left
+    assert not [job for job in jobs_of(study) if head.pid not in [parent.pid for parent in job.parents()]]
     training = second.job("train")
     second.until(lambda: any((study.root / CHECKPOINTS).glob("*")), "checkpoint")
     pause(1)
@@ -216,7 +109,7 @@ def test_nine_kills_of_head_job_or_all_leave_no_trace(study, finished):
         if not kills:
             break
         run = Run(study)
-        with suppress(Finished):
+        with suppress(EndedEarly):
             if kills[-1](run):
                 kills.pop()
         if run.process.returncode == 0:  # finished before the kill
@@ -302,8 +195,8 @@ def overwrite(path: Path) -> None:
     content = bytearray(path.read_bytes())
     place = len(content) - 8  # safetensors files end with them
     if path.suffix == ".nc":
-        with h5py.File(path) as opened:
-            place = opened["x"].id.get_chunk_info(0).byte_offset
+        with h5py.File(path) as data:
+            place = data["x"].id.get_chunk_info(0).byte_offset
     content[place] ^= 255
     path.write_bytes(content)
 
@@ -317,7 +210,7 @@ def overwrite(path: Path) -> None:
     ],
 )
 def test_damaged_file_is_named_and_made_again(finished, tmp_path, damaged, damage, target):
-    study = impatient(tmp_path / "study", results_of=finished)
+    study = often_saving(tmp_path / "study", results_of=finished)
     path = study.root / damaged
     damage(path)
     done = study.snakemake("--cores", "1", target, "--config", *CONFIG)

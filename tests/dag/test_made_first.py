@@ -44,7 +44,7 @@ def test_the_finished_cell_is_left_alone(study):
     before = kept.read_bytes(), kept.stat().st_ino
     done = study.make(CONFIG=CONFIG, ARGS=f"{FINISHED} {UNFINISHED}")
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "Making 1 missing file first, of which finished results were made too." in done.stderr
+    assert "Making 1 missing file first, from which finished results were made too." in done.stderr
     assert lost.is_file()
     assert (study.root / UNFINISHED).is_file()
     assert (kept.read_bytes(), kept.stat().st_ino) == before

@@ -84,13 +84,9 @@ def test_a_gpu_that_is_not_there_is_said_before_any_job(study):
 
 @pytest.mark.parametrize(("text", "line"), [("", 1), ("scale: smoke\n\tseed: 1\n", 2), ("a: 1\na: 2\n", 2)])
 def test_a_damaged_configuration_is_one_message_of_plain_snakemake_too(study, text, line):
-    file = study.root / "config.yaml"
-    before = file.read_text()
-    file.write_text(text)
-    try:
+    with study.restored("config.yaml") as file:
+        file.write_text(text)
         done = study.snakemake("--dry-run", "--cores", "1")
-    finally:
-        file.write_text(before)
     assert done.returncode != 0
     assert f"config.yaml, line {line}: " in done.stderr
     assert "Traceback" not in done.stderr

@@ -55,7 +55,7 @@ def commands(text: str) -> set[str]:
     lines = [
         line.split("  #")[0].strip() for line in re.findall(r"^    (\S.*)$", _without_python(text), re.M)
     ]
-    return {*lines, *(found for found in re.findall(r"`(make[^`]*)`", text))}
+    return {*lines, *re.findall(r"`(make[^`]*)`", text)}
 
 
 def _without_python(text: str) -> str:
@@ -118,8 +118,8 @@ def test_cluster_commands(study):
     ("target", "called"),
     [("test", "pytest -n auto"), ("docs", "sphinx-build"), ("slurm-test", "pytest -m slurm tests/slurm")],
 )
-def test_test_commands_call_the_tests(study, target, called):
-    """They cannot run inside themselves; .ci/run runs both."""
+def test_commands_that_check_call_their_programs(study, target, called):
+    """They cannot run inside themselves; .ci/run runs all three."""
     command = study.make_command(target)
     done = subprocess.run(
         [*command, "--dry-run"], cwd=study.root, capture_output=True, text=True, check=False

@@ -7,8 +7,6 @@ Snakemake what it would do.
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -92,7 +90,7 @@ def test_posterior_narrows_with_n(finished):
 
 
 def test_tables_have_their_rows_and_the_printed_numbers(finished):
-    for name in ("toy_gaussian_sw_time", "toy_gmm_sw_time"):
+    for name, seconds, max_sw in (("toy_gaussian_sw_time", 0.45, 0.17), ("toy_gmm_sw_time", 0.99, 0.30)):
         frame = table(finished, name)
         assert sorted(map(tuple, frame[["method", "steps"]].values.tolist())) == sorted(
             (method, steps) for method in METHODS for steps in SMOKE["steps"]
@@ -100,8 +98,8 @@ def test_tables_have_their_rows_and_the_printed_numbers(finished):
         assert (frame.seeds == SMOKE["seeds"]).all()
         assert (frame.seconds > 0).all()
         printed = frame.set_index(["method", "steps"])
-        assert printed.loc[("GAUSS", 50), "seconds_paper"] == {"toy_gaussian_sw_time": 0.45}.get(name, 0.99)
-        assert printed.loc[("GAUSS", 50), "max_sw_paper"] == {"toy_gaussian_sw_time": 0.17}.get(name, 0.30)
+        assert printed.loc[("GAUSS", 50), "seconds_paper"] == seconds
+        assert printed.loc[("GAUSS", 50), "max_sw_paper"] == max_sw
         assert printed.loc[("GAUSS", 50), "sw"] > 0
     wide = table(finished, "toy_gaussian_sw_time").set_index(["method", "steps"])
     # The paper prints nan here too: at T = 50 the Langevin steps are too long for the wide prior.
@@ -139,9 +137,8 @@ def test_figures_are_pictures(finished):
 
 def test_outputs_say_where_they_come_from(finished):
     path = finished.root / "results/smoke/toy/mixture/m~10/noise~0.01/T~150/JAC.nc"
-    attributes = xr.load_dataset(path).attrs
-    text = str(attributes)
-    for fact in ("2026", "torch", "JAC"):
+    text = str(xr.load_dataset(path).attrs)
+    for fact in ("2026", "torch", "JAC"):  # the seed of config.yaml, a package, a method
         assert fact in text
     assert (finished.root / "results/smoke/tables/toy_speedup.csv.meta.json").exists()
 
@@ -150,19 +147,12 @@ def test_outputs_say_where_they_come_from(finished):
 
 
 def test_comments_docstrings_format_and_touch_rerun_nothing(copy):
-    for path in copy.python_files():
-        lines = path.read_text().splitlines(keepends=True)
-        path.write_text("# a remark\n" + "".join(lines) + "\n\n# another remark\n")
     copy.edit(
         "src/tallsbi/compose/jac.py",
         '"""JAC: backward precisions',
         '"""JAC, explained anew: backward precisions',
     )
-    subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--quiet", "--line-length", "60", "src", "workflow/scripts"],
-        cwd=copy.root,
-        check=True,
-    )
+    copy.add_remarks()
     for path in copy.root.rglob("*"):
         if path.is_file() and "results" not in path.parts and ".snakemake" not in path.parts:
             path.touch()
@@ -187,8 +177,7 @@ def test_change_in_jac_reruns_jac_and_what_is_below(copy):
 
 
 def test_change_in_a_figure_reruns_that_figure(copy):
-    path = copy.root / "src/tallsbi/study/figures/toy_prior_width.py"
-    path.write_text(path.read_text() + "\nLAST_CHANGE = 1\n")
+    copy.add_code("src/tallsbi/study/figures/toy_prior_width.py")
     assert set(copy.planned("toy")) == {"draw_toy_prior_width"}
 
 

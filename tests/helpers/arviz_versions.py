@@ -25,8 +25,8 @@ VERSIONS = {
         "lazy_loader==0.5",
     ),
 }
-BOTH = pytest.mark.parametrize("arviz_version", list(VERSIONS))
-_SECONDS = 20
+EACH_VERSION = pytest.mark.parametrize("arviz_version", list(VERSIONS))
+_INSTALL_SECONDS = 20
 
 
 def run_with(arviz_version: str, program: str, config: pytest.Config, *paths: Path) -> None:
@@ -66,7 +66,7 @@ def _installed(arviz_version: str, config: pytest.Config) -> Path:
             *VERSIONS[arviz_version],
         ]
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=_SECONDS)
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=_INSTALL_SECONDS)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             reason = str(getattr(error, "stderr", None) or error).strip().splitlines()[-1]
             pytest.skip(f"ArviZ {arviz_version} is not installed and could not be fetched: {reason}")

@@ -11,7 +11,7 @@ from tallsbi.runner import config as cfg
 from tallsbi.study.config_rules import problems
 
 SCHEMA = cfg.load_schema(ROOT)
-FILES = {layer: sorted((ROOT / folder).glob("*.yaml")) for layer, folder in cfg.FOLDERS.items()}
+FILES = {layer: sorted((ROOT / folder).glob("*.yaml")) for layer, folder in cfg.LAYER_FOLDERS.items()}
 
 
 def load(name: str | Path) -> dict:

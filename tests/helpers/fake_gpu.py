@@ -97,17 +97,17 @@ class Watched(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-        fake = any(isinstance(each, FakeTensor) for each in tensors)
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        fake = any(isinstance(tensor, FakeTensor) for tensor in tensors)
         if not fake and torch.device(kwargs.get("device") or "cpu").type == "cpu":
             with _disable_current_modes():
                 return func(*args, **kwargs)
-        on_gpu = any(each.device.type == "cuda" for each in tensors)
+        on_gpu = any(tensor.device.type == "cuda" for tensor in tensors)
         if func in _ANSWERS:
             self.waits.questions.append(func.__name__)
             return _ANSWERS[func](*args, **kwargs)
         if func in (_aten.index.Tensor, _aten.index_put.default, _aten.index_put_.default):
-            args = (args[0], [place for each in args[1] for place in self._places(each)], *args[2:])
+            args = (args[0], [place for index in args[1] for place in self._places(index)], *args[2:])
         result = func(*args, **kwargs)
         if isinstance(result, FakeTensor):
             result.all_are = func is _aten.all.default

@@ -1,16 +1,20 @@
 """Problems and closed forms that several tests share, written out independently of the package.
 
-Everything here is numpy or plain torch in float64: nothing calls the code that it is compared with.
+The closed forms are numpy or plain torch in float64: nothing calls the code that it is compared with.
 """
 
 import numpy as np
 import torch
 from hypothesis import settings
 
+from tallsbi.algorithms.base import Problem
 from tallsbi.priors.gaussian import Gaussian
+from tallsbi.samplers.base import Health
 from tallsbi.schedule import TOY
 from tallsbi.scores.gaussian import GaussianScore
 
+# From next to the data to pure noise.
+TIMES = [1e-5, 1e-4, 1e-3, 0.01, *(i / 20 for i in range(1, 21))]
 few_examples = settings(max_examples=60, deadline=None, derandomize=True)
 
 
@@ -49,6 +53,9 @@ class GaussianCase:
 
     def bound(self, dtype=torch.float64):
         return self.score(dtype).bind(self.observations(dtype))
+
+    def problem(self, dtype=torch.float64):
+        return Problem(self.score(dtype), self.prior(dtype), self.observations(dtype))
 
     def single_covariance(self):
         """Covariance of one observation's posterior, [B, m, m]."""
@@ -92,6 +99,19 @@ def relative_error(value, exact):
     """Largest error of a vector, relative to its exact length: max |v - e| / |e| over the leading axes."""
     exact = exact.double()
     return float(((value.double() - exact).norm(dim=-1) / exact.norm(dim=-1)).max())
+
+
+def whitened_covariance(estimated, exact):
+    """L^-1 C L^-T of covariances [B, n, m, m], with L L' the exact ones [B, m, m]: the identity for the right ones."""
+    factor = torch.linalg.cholesky(torch.from_numpy(exact))[:, None]
+    half = torch.linalg.solve_triangular(factor, estimated, upper=False)
+    return torch.linalg.solve_triangular(factor, half.mT, upper=False)
+
+
+def healthy(datasets):
+    """The health of runs in which nothing was lost."""
+    none, never = torch.zeros(datasets, dtype=torch.int64), torch.full((datasets,), torch.nan)
+    return Health(none, never, none, never)
 
 
 def check_gaussian_draws(draws, mean, cov, *, z, slack=0.0):

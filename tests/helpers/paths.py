@@ -3,4 +3,5 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
 RESOURCES = ROOT / "workflow" / "resources"

@@ -1,11 +1,11 @@
-"""A problem with a known answer, and shorthand that the tests of the training share."""
+"""A problem with a known answer and a short training, for the tests of the training."""
 
 import numpy as np
 import torch
 
 from tallsbi.training.settings import TrainingSettings
 
-SMALL = TrainingSettings(
+SHORT_TRAINING = TrainingSettings(
     learning_rate=3e-3, batch_size=32, epochs=7, hidden=(16, 16), validate_every=2, validation_draws=2
 )
 

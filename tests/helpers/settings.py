@@ -40,5 +40,10 @@ def sampling(name, **changes):
     return SizedSampleSettings(**{**given, **changes})
 
 
+def silent(items, label=None):
+    """The progress of a job that shows nothing."""
+    return items
+
+
 def measuring(*n_obs, n_train=200):
     return MeasureSettings(3, 20, "batched", 15, n_train, n_obs, ())

@@ -37,5 +37,5 @@ def frame(values, task="slcp", n_train=30000, n=1, method="GAUSS", steps=1000):
     )
 
 
-def together(*frames):
+def concat(*frames):
     return pd.concat(frames, ignore_index=True)

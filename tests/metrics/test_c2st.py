@@ -60,10 +60,10 @@ def test_close_to_sbibm():
 def test_a_pair_s_value_does_not_depend_on_the_others():
     pairs = [pair(kind, 2, 30) for kind in ("far", "shifted", "wider", "modes merged")]
     pairs += [(normal(25, 2, 3), normal(30, 2, 4)), (normal(30, 1, 5), normal(30, 1, 6))]
-    together = c2st(pairs, seed=7)
-    assert len(np.unique(together)) > 3
-    np.testing.assert_array_equal(together, np.concatenate([c2st([one], seed=7) for one in pairs]))
-    np.testing.assert_array_equal(together[::-1], c2st(pairs[::-1], seed=7))
+    joint = c2st(pairs, seed=7)
+    assert len(np.unique(joint)) > 3
+    np.testing.assert_array_equal(joint, np.concatenate([c2st([one], seed=7) for one in pairs]))
+    np.testing.assert_array_equal(joint[::-1], c2st(pairs[::-1], seed=7))
 
 
 def test_names_choose_the_random_stream():

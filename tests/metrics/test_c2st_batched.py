@@ -76,12 +76,12 @@ def test_stops_when_scikit_learn_does(rows, shift):
 def test_classifiers_do_not_know_of_each_other():
     sets = [two_classes(120, 2, seed, shift) for seed, shift in enumerate([0.3, 3.0, 1.0])]
     x, y = (np.stack(parts) for parts in zip(*sets, strict=True))
-    together = fit(x, y, 1, 300)
-    assert len(set(together.epochs)) > 1
+    joint = fit(x, y, 1, 300)
+    assert len(set(joint.epochs)) > 1
     for i in range(3):
         alone = fit(x[i : i + 1], y[i : i + 1], 1, 300)
-        np.testing.assert_array_equal(alone.params[0], together.params[i])
-        assert alone.epochs[0] == together.epochs[i]
+        np.testing.assert_array_equal(alone.params[0], joint.params[i])
+        assert alone.epochs[0] == joint.epochs[i]
 
 
 def test_folds_of_unequal_size():

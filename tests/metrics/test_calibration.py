@@ -49,9 +49,9 @@ def test_a_calibrated_posterior_is_seldom_called_wrong():
         ({"shift": -1.0}, "sigma too low on average"),
     ],
 )
-def test_direction_and_size(given, words):
+def test_departures_have_their_direction_and_size(given, words):
     at = measured(B=400, S=40, **given)
-    texts = [str(each) for each in at.departures]
+    texts = [str(departure) for departure in at.departures]
     assert any(words in text for text in texts), texts
     rms = np.sqrt(1 + given.get("shift", 0.0) ** 2) / given.get("factor", 1.0)
     assert np.allclose(at.rms_z.value, rms, rtol=0.12)
@@ -60,7 +60,7 @@ def test_direction_and_size(given, words):
     assert (at.rms_z.value < at.rms_z.high).all()
 
 
-def test_words():
+def test_errors_of_widths_are_said_in_per_cent():
     assert width_error(4 / 3) == "25 % too narrow"
     assert width_error(0.8) == "25 % too wide"
     assert covered(0.9, 1.0) == pytest.approx(0.9)
@@ -69,10 +69,10 @@ def test_words():
 
 def test_intervals_of_shares_are_exact():
     at = measured(B=50, m=3)
-    for level, each in ((0.5, at.coverage_50), (0.9, at.coverage_90)):
-        hits = np.round(each.value * 50)
-        assert np.allclose(each.low, stats.beta.ppf(0.025, hits, 51 - hits), atol=1e-6), level
-        assert np.allclose(each.high, stats.beta.ppf(0.975, hits + 1, 50 - hits), atol=1e-6), level
+    for level, coverage in ((0.5, at.coverage_50), (0.9, at.coverage_90)):
+        hits = np.round(coverage.value * 50)
+        assert np.allclose(coverage.low, stats.beta.ppf(0.025, hits, 51 - hits), atol=1e-6), level
+        assert np.allclose(coverage.high, stats.beta.ppf(0.975, hits + 1, 50 - hits), atol=1e-6), level
 
 
 def test_intervals_hold_the_truth():
@@ -86,11 +86,11 @@ def test_more_datasets_find_less():
     few, many = detectable(64, 3), detectable(400, 3)
     assert few[0] > many[0] > 1
     assert few[1] > many[1] > 0
-    found = sum(
+    detected = sum(
         any(d.measure == "rms_z" for d in measured(seed=s, factor=1 / few[0], B=64, m=3).departures)
         for s in range(20)
     )
-    assert found >= 12, "four in five of them are meant"
+    assert detected >= 12, "four in five of them are meant"
 
 
 def test_draws_that_are_lost_count_as_failures():
@@ -114,7 +114,7 @@ def test_draws_without_spread():
     theta[:, 1] = 1e-9
     at = calibration(1, theta, np.zeros((50, 20, 2)), np.random.default_rng(0))
     assert at.coverage_50.value[0] == pytest.approx(0.5, abs=0.25), "ties are spread evenly"
-    assert any(each.coordinate == 1 and "too narrow" in str(each) for each in at.departures)
+    assert any(d.coordinate == 1 and "too narrow" in str(d) for d in at.departures)
 
 
 def test_coordinates_borrow_strength_only_where_they_agree():
@@ -123,9 +123,9 @@ def test_coordinates_borrow_strength_only_where_they_agree():
     rng = np.random.default_rng(3)
     values = rng.standard_normal((100, 21, 8))
     values[:, 1:, 5] *= 0.4
-    one = calibration(1, values[:, 0], values[:, 1:], rng)
-    assert {each.coordinate for each in one.departures} == {5}
-    assert one.pooled_rms_z[5] == pytest.approx(one.rms_z.value[5], rel=0.1)
+    narrow = calibration(1, values[:, 0], values[:, 1:], rng)
+    assert {departure.coordinate for departure in narrow.departures} == {5}
+    assert narrow.pooled_rms_z[5] == pytest.approx(narrow.rms_z.value[5], rel=0.1)
 
 
 def test_it_goes_through_json():

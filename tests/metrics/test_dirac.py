@@ -32,8 +32,8 @@ def test_mmd_of_a_gaussian_has_its_closed_form():
     s, v = 2.0, 0.5
     theta = 1.0 + np.sqrt(v) * rng.standard_normal((4000, 1))
     expected = np.sqrt(s / np.sqrt(s**2 + 2 * v) - 2 * s / np.sqrt(s**2 + v) + 1)
-    found = mmd_to_point(theta, np.array([1.0]), np.array([s]))[0]
-    assert found == pytest.approx(expected, rel=0.1)
+    distance = mmd_to_point(theta, np.array([1.0]), np.array([s]))[0]
+    assert distance == pytest.approx(expected, rel=0.1)
 
 
 def test_point_mass_at_the_truth_is_at_distance_zero_and_draws_in_any_order_and_number_agree():

@@ -18,10 +18,10 @@ from tallsbi.metrics.validity import BLOWN_UP, FAR_OFF, blew_up, is_lost, lost_s
 
 SIZE, M = 60, 10
 SCALES = [50.0, 1e9, 1e61, np.inf, np.nan]
-EXPLODED = pytest.mark.parametrize("scale", SCALES)
-# Of the modules of the package, what compares draws with something.
-COMPARED = {"c2st", "calibration", "dirac", "lc2st", "mmd", "sliced", "tarp"}
-NO_METRICS = {"c2st_batched", "c2st_kernel", "horizon", "validity"}
+EACH_SCALE = pytest.mark.parametrize("scale", SCALES)
+# The modules of the package that compare draws with something, and the others.
+METRICS = {"c2st", "calibration", "dirac", "lc2st", "mmd", "sliced", "tarp"}
+OTHER_MODULES = {"c2st_batched", "c2st_kernel", "horizon", "validity"}
 
 
 def normal(seed, size=SIZE, m=M):
@@ -34,15 +34,15 @@ def exploded(scale, seed=1):
 
 
 def test_every_metric_is_fed():
-    assert {module.name for module in pkgutil.iter_modules(metrics.__path__)} == COMPARED | NO_METRICS
+    assert {module.name for module in pkgutil.iter_modules(metrics.__path__)} == METRICS | OTHER_MODULES
 
 
-@EXPLODED
+@EACH_SCALE
 def test_no_metric_is_fooled(scale):
-    """Each is worse than for good draws by far, has no value, or is known to be invalid."""
+    """Each is worse than for good draws by far or has no value, and the draws are known to be invalid."""
     bad, good, reference, zero, one = exploded(scale), normal(2), normal(3), np.zeros(M), np.ones(M)
-    invalid = blew_up(bad, reference)
-    assert invalid
+    # What bounded metrics, as C2ST, say of such draws does not count.
+    assert blew_up(bad, reference)
     assert not blew_up(good, reference)
     distance = sliced_wasserstein(bad, reference, 20, 1)[0]
     assert np.isnan(distance) or distance > 10 * sliced_wasserstein(good, reference, 20, 1)[0]
@@ -50,12 +50,12 @@ def test_no_metric_is_fooled(scale):
     assert np.isnan(published).all() or (published > 10 * scaled_second_moment(good, zero)).all()
     to_point = mmd_to_point(bad, zero, one)
     assert np.isnan(to_point).all() or (to_point > mmd_to_point(good, zero, one)).all()
-    for value, near in ((mmd2(bad, reference), 0.1), (c2st([(bad, reference)], seed=1)[0], 0.8)):
-        assert np.isnan(value) or value > near or invalid
+    squared = mmd2(bad, reference)
+    assert np.isnan(squared) or squared > 0.1
     assert is_lost(lost_share(usable_draws(bad, zero, one)))
 
 
-@EXPLODED
+@EACH_SCALE
 def test_coverage_sees_draws_that_are_far_away(scale):
     theta, drawn = (
         torch.from_numpy(normal(1)),
@@ -114,5 +114,5 @@ def test_a_few_far_draws_and_a_shift_do_not_blow_up():
     draws[:5] = 1e6
     assert not blew_up(draws, normal(2, 1000, 2))
     assert not blew_up(normal(1, 1000, 2) + 1e6, normal(2, 1000, 2))
-    one = normal(1, 1000, 2) * [1, 20]
-    assert blew_up(one, normal(2, 1000, 2))
+    wide_in_one_coordinate = normal(1, 1000, 2) * [1, 20]
+    assert blew_up(wide_in_one_coordinate, normal(2, 1000, 2))

@@ -6,7 +6,7 @@ import scipy.stats
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import few_examples, generator, random_covariance
+from oracles import check_gaussian_draws, few_examples, generator, random_covariance
 
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import NETWORK, TOY
@@ -83,8 +83,6 @@ def test_repeat_keeps_datasets_together():
 
 def test_draws_have_the_right_moments():
     """Whitened mean and covariance within five standard errors: false alarms below 1e-5."""
-    from oracles import check_gaussian_draws
-
     prior = priors(1, 3)
     check_gaussian_draws(prior.sample(20_000, generator(2)), prior.mean[0].numpy(), prior.cov[0].numpy(), z=5)
 

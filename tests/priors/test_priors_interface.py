@@ -18,20 +18,20 @@ from tallsbi.scores.mixture import MixtureScore
 
 MEAN = torch.tensor([0.3, -1.0], dtype=torch.float64)
 SCALE = torch.tensor([0.5, 2.0], dtype=torch.float64)
-HALF = np.sqrt(3) * SCALE
+HALF_WIDTH = np.sqrt(3) * SCALE
 COVARIANCE = torch.diag(SCALE.square())
 CORRELATED = torch.tensor([[1.0, 0.6], [0.6, 2.0]], dtype=torch.float64)
-SAME_MOMENTS = {
+PRIORS = {
     "Gaussian": Gaussian(MEAN, COVARIANCE),
     "LogNormal": LogNormal(MEAN, SCALE),
-    "Uniform": Uniform(MEAN - HALF, MEAN + HALF),
+    "Uniform": Uniform(MEAN - HALF_WIDTH, MEAN + HALF_WIDTH),
 }
 
 
-@pytest.mark.parametrize("kind", SAME_MOMENTS)
+@pytest.mark.parametrize("kind", PRIORS)
 def test_moments_are_those_of_the_latent_space(kind):
-    torch.testing.assert_close(SAME_MOMENTS[kind].covariance(), COVARIANCE[None])
-    torch.testing.assert_close(SAME_MOMENTS[kind].latent_mean(), MEAN[None])
+    torch.testing.assert_close(PRIORS[kind].covariance(), COVARIANCE[None])
+    torch.testing.assert_close(PRIORS[kind].latent_mean(), MEAN[None])
 
 
 def test_moments_of_mixed_coordinates_are_standard():
@@ -42,38 +42,38 @@ def test_moments_of_mixed_coordinates_are_standard():
 
 @pytest.mark.parametrize("kind", ["Gaussian", "LogNormal"])
 def test_an_unbounded_prior_reaches_as_far_as_asked(kind):
-    low, high = SAME_MOMENTS[kind].reach(3.0)
+    low, high = PRIORS[kind].reach(3.0)
     torch.testing.assert_close(low, (MEAN - 3 * SCALE)[None, None])
     torch.testing.assert_close(high, (MEAN + 3 * SCALE)[None, None])
-    assert SAME_MOMENTS[kind].support() is None
+    assert PRIORS[kind].support() is None
 
 
 def test_a_uniform_prior_reaches_as_far_as_its_support():
-    prior = SAME_MOMENTS["Uniform"]
+    prior = PRIORS["Uniform"]
     assert all(torch.equal(a, b) for a, b in zip(prior.reach(3.0), prior.support(), strict=True))
 
 
 def test_only_a_uniform_prior_is_widened():
-    assert SAME_MOMENTS["Gaussian"].widened(2.0) is SAME_MOMENTS["Gaussian"]
-    torch.testing.assert_close(SAME_MOMENTS["Uniform"].widened(2.0).low, 2 * (MEAN - HALF))
+    assert PRIORS["Gaussian"].widened(2.0) is PRIORS["Gaussian"]
+    torch.testing.assert_close(PRIORS["Uniform"].widened(2.0).low, 2 * (MEAN - HALF_WIDTH))
 
 
 def test_repetition_keeps_what_all_datasets_share():
-    assert SAME_MOMENTS["Uniform"].repeat(4) is SAME_MOMENTS["Uniform"]
-    apart = Gaussian(torch.stack([MEAN, -MEAN]), torch.stack([COVARIANCE] * 2)).repeat(3)
-    torch.testing.assert_close(apart.mean, torch.stack([MEAN] * 3 + [-MEAN] * 3))
+    assert PRIORS["Uniform"].repeat(4) is PRIORS["Uniform"]
+    per_dataset = Gaussian(torch.stack([MEAN, -MEAN]), torch.stack([COVARIANCE] * 2)).repeat(3)
+    torch.testing.assert_close(per_dataset.mean, torch.stack([MEAN] * 3 + [-MEAN] * 3))
 
 
-@pytest.mark.parametrize("prior", [*SAME_MOMENTS.values(), Gaussian(MEAN, CORRELATED)])
+@pytest.mark.parametrize("prior", [*PRIORS.values(), Gaussian(MEAN, CORRELATED)])
 def test_the_standard_map_takes_standard_normals_to_the_prior(prior):
     """By the change of variables: density of z over the determinant of the map's Jacobian."""
     functions = {"identity": lambda v: v, "exp": np.exp, "ndtr": ndtr}
-    described = prior.standard_map()
+    parts = prior.standard_map()
 
     def theta(z):
-        inner = functions[described.inner](z)
-        moved = described.scale @ inner if described.scale.ndim == 2 else described.scale * inner
-        return functions[described.outer](described.offset + moved)
+        inner = functions[parts.inner](z)
+        moved = parts.scale @ inner if parts.scale.ndim == 2 else parts.scale * inner
+        return functions[parts.outer](parts.offset + moved)
 
     step = 1e-6
     for z in np.random.default_rng(1).standard_normal((5, 2)):
@@ -82,10 +82,10 @@ def test_the_standard_map_takes_standard_normals_to_the_prior(prior):
         assert float(prior.log_prob(torch.from_numpy(theta(z)))) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("kind", SAME_MOMENTS)
+@pytest.mark.parametrize("kind", PRIORS)
 def test_the_form_on_disk_gives_the_same_prior(kind):
-    again, theta = from_json(SAME_MOMENTS[kind].to_json()), torch.rand(5, 2, dtype=torch.float64)
-    assert torch.equal(again.log_prob(theta), SAME_MOMENTS[kind].log_prob(theta))
+    again, theta = from_json(PRIORS[kind].to_json()), torch.rand(5, 2, dtype=torch.float64)
+    assert torch.equal(again.log_prob(theta), PRIORS[kind].log_prob(theta))
 
 
 class _Unfinished(Prior):

@@ -9,15 +9,15 @@ import sys
 import pytest
 
 from tallsbi.runner import ahead, dry_run, origins
-from tallsbi.runner.ahead import Planned, make_ahead, shared
+from tallsbi.runner.ahead import PendingJob, make_ahead, shared_files
 from tallsbi.runner.options import Run
-
-CAUGHT = "Input files updated by another job: "
 
 
 def job(outputs, inputs="", updated=""):
     """Finished, if inputs are `updated`; otherwise it would run for its missing outputs."""
-    return Planned(*(frozenset(each.split()) for each in (inputs, outputs, updated)), missing=not updated)
+    return PendingJob(
+        *(frozenset(paths.split()) for paths in (inputs, outputs, updated)), missing=not updated
+    )
 
 
 REFERENCE = job("reference")
@@ -26,12 +26,12 @@ UNFINISHED = job("distances/2", "samples/2 reference")
 
 
 def test_what_a_finished_job_would_run_again_for_comes_first():
-    assert shared([REFERENCE, FINISHED, UNFINISHED, job("samples/2")]) == {"reference"}
+    assert shared_files([REFERENCE, FINISHED, UNFINISHED, job("samples/2")]) == {"reference"}
 
 
 def test_nothing_comes_first_where_no_finished_job_would_run():
-    assert shared([REFERENCE, UNFINISHED, job("samples/2")]) == set()
-    assert shared([]) == set()
+    assert shared_files([REFERENCE, UNFINISHED, job("samples/2")]) == set()
+    assert shared_files([]) == set()
 
 
 def test_what_follows_from_a_finished_job_waits_for_the_next_round():
@@ -43,26 +43,26 @@ def test_what_follows_from_a_finished_job_waits_for_the_next_round():
         job("samples", "network", updated="network"),
         job("other", "network simulations"),
     ]
-    assert shared(jobs) == {"simulations"}
+    assert shared_files(jobs) == {"simulations"}
 
 
 def test_what_finished_jobs_alone_need_is_not_made():
     """Snakemake plans the samples too, but only for the finished job that it would run again."""
     finished = job("distances/1", "samples/1 reference", updated="samples/1 reference")
     jobs = [REFERENCE, finished, UNFINISHED, job("samples/1"), job("samples/2")]
-    assert shared(jobs) == {"reference"}
-    assert shared(jobs, asked=["toy", "samples/1"]) == {"reference", "samples/1"}
+    assert shared_files(jobs) == {"reference"}
+    assert shared_files(jobs, asked=["toy", "samples/1"]) == {"reference", "samples/1"}
 
 
 def test_a_change_of_code_is_a_need_of_its_own():
-    changed = Planned(frozenset({"reference"}), frozenset({"samples/2"}))
-    assert shared([REFERENCE, FINISHED, changed]) == {"reference"}
+    changed = PendingJob(frozenset({"reference"}), frozenset({"samples/2"}))
+    assert shared_files([REFERENCE, FINISHED, changed]) == {"reference"}
 
 
 def test_a_finished_job_below_a_finished_one_asks_for_nothing_itself():
     table = job("table", "distances/1", updated="distances/1")
-    assert shared([REFERENCE, FINISHED, table]) == set()
-    assert shared([REFERENCE, FINISHED, table, UNFINISHED, job("samples/2")]) == {"reference"}
+    assert shared_files([REFERENCE, FINISHED, table]) == set()
+    assert shared_files([REFERENCE, FINISHED, table, UNFINISHED, job("samples/2")]) == {"reference"}
 
 
 PRINTED = """
@@ -98,12 +98,12 @@ def run(tmp_path):
 
 def test_printed_jobs_say_what_they_read_and_write(run):
     assert [rule for rule, _ in dry_run.printed_jobs(PRINTED)] == ["all", "sample", "measure", "collect"]
-    targets, first, *others = ahead._planned(run, PRINTED)
-    assert targets == Planned(frozenset({"results/trial/a"}), frozenset())
+    targets, first, *others = ahead._pending_jobs(run, PRINTED)
+    assert targets == PendingJob(frozenset({"results/trial/a"}), frozenset())
     assert first.outputs == {"results/trial/c"}
     assert first.inputs == first.updated == {"results/trial/a", "results/trial/b"}
-    assert [each.updated for each in others] == [frozenset(), frozenset()]
-    assert [each.missing for each in others] == [True, False]
+    assert [job.updated for job in others] == [frozenset(), frozenset()]
+    assert [job.missing for job in others] == [True, False]
 
 
 def made(run, output, *inputs):
@@ -120,7 +120,7 @@ class Snakemake:
     def __init__(self, run, monkeypatch, makes=True):
         self.run, self.makes, self.asked = run, makes, []
         monkeypatch.setattr(ahead.subprocess, "run", self.plan)
-        monkeypatch.setattr(ahead, "_finish", self.finish)
+        monkeypatch.setattr(ahead, "_run_to_end", self.finish)
 
     def plan(self, command, **_):
         missing = [name for name in "ab" if not (self.run.root / f"results/trial/{name}").exists()]
@@ -171,11 +171,11 @@ def test_a_request_to_stop_reaches_snakemake_and_ends_the_run(run):
         "os.kill(os.getppid(), signal.SIGTERM)\n"
         "time.sleep(60)"
     )
-    assert ahead._finish([sys.executable, "-c", program], run) == 128 + signal.SIGTERM
+    assert ahead._run_to_end([sys.executable, "-c", program], run) == 128 + signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_a_failure_is_left_to_the_run_itself(run):
-    assert ahead._finish([sys.executable, "-c", "raise SystemExit(1)"], run) is None
+    assert ahead._run_to_end([sys.executable, "-c", "raise SystemExit(1)"], run) is None
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    assert ahead._finish([sys.executable, "-c", killed], run) == 128 + signal.SIGKILL
+    assert ahead._run_to_end([sys.executable, "-c", killed], run) == 128 + signal.SIGKILL

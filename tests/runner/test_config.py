@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from config_files import FILES, ROOT, load, message, resolved, top
+from fresh_python import loaded
 
 from tallsbi.runner import config as cfg
 from tallsbi.runner.config_schema import inline, look_up
@@ -22,7 +21,7 @@ from tallsbi.study.config_rules import Rules, problems
 def tree(tmp_path: Path) -> Path:
     """A copy of the configuration files, to be broken."""
     shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
-    for folder in cfg.FOLDERS.values():
+    for folder in cfg.LAYER_FOLDERS.values():
         shutil.copytree(ROOT / folder, tmp_path / folder)
     shutil.copy(ROOT / "config.yaml", tmp_path)
     return tmp_path
@@ -62,7 +61,9 @@ def test_protocol_wins_over_scale(tree, monkeypatch):
 def test_methods_are_those_of_config_in_the_order_of_the_file():
     config = top()
     config["methods"] = {"NEW": {"steps": 3}, "LANGEVIN": {}, "GAUSS": {"cov_steps": 9}}
-    full = cfg.resolve(config, ROOT, lambda *found: Rules(*found, ("GAUSS", "LANGEVIN", "NEW")).problems())
+    full = cfg.resolve(
+        config, ROOT, lambda *arguments: Rules(*arguments, ("GAUSS", "LANGEVIN", "NEW")).problems()
+    )
     assert list(full["methods"]) == ["GAUSS", "LANGEVIN", "NEW"]
     sizes = load("workflow/scales/smoke.yaml")["methods"]
     assert full["methods"]["LANGEVIN"]["steps"] == sizes["LANGEVIN"]["steps"]
@@ -227,12 +228,11 @@ def test_load_or_exit_prints_the_message_only(capsys):
 
 
 def test_import_is_light():
-    code = "import sys, tallsbi.runner.config; print({'torch', 'pandas', 'numpy'} & set(sys.modules))"
-    assert subprocess.check_output([sys.executable, "-c", code], cwd=ROOT / "src", text=True) == "set()\n"
+    assert loaded("import tallsbi.runner.config", "torch", "pandas", "numpy") == []
 
 
-def parts(tmp_path, **files: str):
-    """The schema in a few files, a.yaml the first."""
+def inlined(tmp_path, **files: str):
+    """A schema in a few files, a.yaml the first, with its references put in place."""
     for name, text in files.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     return inline(lambda path: yaml.safe_load(path.read_text()), tmp_path / "a.yaml")
@@ -242,14 +242,14 @@ def test_references_of_the_schema_are_put_in_place(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/c.yaml").write_text("{items: {$ref: ../b.yaml#/$defs/n}}")
     a = "{one: {$ref: 'b.yaml#/$defs/n', minimum: 2}, two: {$ref: sub/c.yaml}, three: [{$ref: '#/one'}]}"
-    schema = parts(tmp_path, a=a, b="{$defs: {n: {type: integer, minimum: 1}}}")
+    schema = inlined(tmp_path, a=a, b="{$defs: {n: {type: integer, minimum: 1}}}")
     one = {"type": "integer", "minimum": 2}
     assert schema == {"one": one, "two": {"items": {"type": "integer", "minimum": 1}}, "three": [one]}
 
 
 def test_a_reference_that_leads_nowhere_is_named(tmp_path):
     with pytest.raises(KeyError, match=r"b\.yaml has no /\$defs/m"):
-        parts(tmp_path, a="{one: {$ref: b.yaml#/$defs/m}}", b="{$defs: {n: {type: integer}}}")
+        inlined(tmp_path, a="{one: {$ref: b.yaml#/$defs/m}}", b="{$defs: {n: {type: integer}}}")
 
 
 def test_every_file_of_the_schema_is_short_and_referred_to():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tallsbi.runner.costs import (
-    MEMORY,
-    START,
+    DEFAULT_MEMORY,
+    START_SECONDS,
     CostModel,
     JobCost,
     Rate,
@@ -45,15 +45,15 @@ def test_noisy_records_predict_far_larger_jobs_within_a_factor_two():
 
 def test_jobs_of_one_size_are_taken_to_start_like_any_other():
     model = fit([JobCost("train", 100, 23.0, 200)])
-    assert model.seconds("train", 0) == pytest.approx(START)
+    assert model.seconds("train", 0) == pytest.approx(START_SECONDS)
     assert model.seconds("train", 200) == pytest.approx(43)
 
 
 def test_unknown_method_costs_as_much_as_the_dearest_of_its_rule():
     model = fit(records())
     assert model.seconds("sample/MINE", 1000) == pytest.approx(model.seconds("sample/JAC", 1000))
-    assert model.seconds("unheard_of", 1000) == START
-    assert model.rate("unheard_of").memory == MEMORY
+    assert model.seconds("unheard_of", 1000) == START_SECONDS
+    assert model.rate("unheard_of").memory == DEFAULT_MEMORY
     assert rule_of("sample/JAC/sir") == "sample"
 
 

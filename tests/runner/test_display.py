@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import pytest
+from fresh_python import environment, loaded
 
 from tallsbi.runner import display, launch
 from tallsbi.runner.display import Display, Progress
@@ -32,7 +33,7 @@ rule make:
     log: "{i}.log"
     shell: "echo a word in the log > {log}; sleep 0.2; test {wildcards.i} != 1 || test -e ok; touch {output}"
 """
-SOURCES = Path(display.__file__).parents[2]
+ENVIRONMENT = environment(TERM="xterm")
 COMMAND = [sys.executable, "-m", "snakemake", "--cores", "2", "--keep-going", "--logger", "tallsbi"]
 
 
@@ -51,10 +52,10 @@ def nothing_expected():
 
 def shown(*records: logging.LogRecord, dry: bool = False) -> str:
     stream = io.StringIO()
-    there = Display(stream, dry=dry)
+    screen = Display(stream, dry=dry)
     for item in records:
-        there.show(item)
-    there.end()
+        screen.show(item)
+    screen.end()
     return stream.getvalue()
 
 
@@ -80,11 +81,11 @@ def test_a_failure_is_told_once_in_full_and_again_at_the_end(tmp_path):
 def test_that_a_script_has_failed_is_told_by_its_log_alone(tmp_path):
     log = tmp_path / "a.log"
     log.write_text("ValueError: no")
-    told = record(
+    script_failure = record(
         "error", logging.ERROR, "RuleException:\nCalledProcessError in file x, line 64:\nCommand 'set -e'"
     )
     missing = record("error", logging.ERROR, "RuleException:\nKeyError in file x, line 3:\n'no'")
-    text = shown(record("run_info", stats={"total": 1}), job(1), told, error(1, log), missing)
+    text = shown(record("run_info", stats={"total": 1}), job(1), script_failure, error(1, log), missing)
     assert "CalledProcessError" not in text
     assert "ValueError: no" in text
     assert "KeyError in file x" in text
@@ -138,21 +139,21 @@ def test_the_end_is_expected_by_the_plan_first_and_by_the_pace_later():
 
 def test_a_closed_stream_and_a_strange_record_disturb_nobody():
     stream = io.StringIO()
-    there = Display(stream)
-    there.show(record("progress"))  # without its numbers
-    there.show(job(1))
+    screen = Display(stream)
+    screen.show(record("progress"))  # without its numbers
+    screen.show(job(1))
     stream.close()
-    there.show(error(1, Path("x")))
-    there.end()
+    screen.show(error(1, Path("x")))
+    screen.end()
 
 
-def test_a_line_a_minute(monkeypatch):
-    monkeypatch.setattr(display, "MINUTE", 0.02)
+def test_without_a_terminal_there_is_a_line_a_minute(monkeypatch):
+    monkeypatch.setattr(display, "LINE_INTERVAL", 0.02)
     stream = io.StringIO()
-    there = Display(stream)
-    there.show(job(1))
+    screen = Display(stream)
+    screen.show(job(1))
     time.sleep(0.3)
-    there.end()
+    screen.end()
     lines = stream.getvalue().splitlines()
     assert len(lines) > 3
     assert lines[0] == "0/? jobs  0 failed  1 running  0:00  sample"
@@ -171,8 +172,7 @@ def test_verbose_brings_snakemakes_text_back(monkeypatch):
 
 
 def test_the_plugin_alone_imports_no_package_of_any_checkout():
-    code = "import sys, snakemake_logger_plugin_tallsbi; print('tallsbi' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], env=environment(), text=True) == "False\n"
+    assert loaded("import snakemake_logger_plugin_tallsbi", "tallsbi") == []
 
 
 # Snakemake with the plugin
@@ -184,15 +184,11 @@ def workflow(tmp_path) -> Path:
     return tmp_path
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(SOURCES), "TERM": "xterm"}
-
-
 def in_terminal(folder: Path, columns: int) -> tuple[int, str]:
     """Exit code, and all that a terminal of this width gets."""
     head, tail = pty.openpty()
     fcntl.ioctl(tail, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(COMMAND, cwd=folder, env=environment(), stdout=tail, stderr=tail)
+    process = subprocess.Popen(COMMAND, cwd=folder, env=ENVIRONMENT, stdout=tail, stderr=tail)
     os.close(tail)
     chunks: list[bytes] = []
 
@@ -226,9 +222,7 @@ def test_in_a_terminal_the_line_lives_and_the_exit_code_stays(workflow, columns)
 
 def test_without_a_terminal_there_are_a_few_plain_lines(workflow):
     (workflow / "ok").touch()
-    done = subprocess.run(
-        COMMAND, cwd=workflow, env=environment(), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(COMMAND, cwd=workflow, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stderr
     assert "4 of 4 jobs done in 0:" in done.stderr

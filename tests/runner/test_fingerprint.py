@@ -1,78 +1,21 @@
 """Fingerprints change with the code that runs and with nothing else."""
 
 import ast
-import itertools
 import os
 import shutil
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from code_project import SCRIPT, edit, make_project, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paths import ROOT
 
-from tallsbi.runner.fingerprint import FingerprintError, closure, fingerprint
-
-SCRIPT = "workflow/scripts/run.py"
-
-PROJECT = {
-    "src/tallsbi/__init__.py": '"""The package."""\n__version__ = "1.0"\nVERSION = 1\n',
-    "src/tallsbi/a/__init__.py": "from tallsbi import base\n",
-    "src/tallsbi/a/one.py": """
-        '''Doc of the module.'''
-        from tallsbi.a.two import double
-
-        def run(x):
-            '''Doc of the function.'''
-            return double(x) + 3  # why
-        """,
-    "src/tallsbi/a/two.py": "def double(x):\n    from .deep import leaf\n    return 2 * x + leaf.VALUE\n",
-    "src/tallsbi/a/deep/__init__.py": "",
-    "src/tallsbi/a/deep/leaf.py": "VALUE = 0.5\n",
-    "src/tallsbi/base.py": "LIMIT = 10\n",
-    "src/tallsbi/other.py": "from tallsbi.a import one\nUNUSED = 1\n",
-    SCRIPT: "from tallsbi.a.one import run\nprint(run(1))\n",
-    "workflow/numbers.yaml": "a: 1\nb: 2\n",
-}
-
-_ticks = itertools.count(1)
-
-
-def put(root: Path, name: str, text: str) -> None:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(textwrap.dedent(text).lstrip("\n"))
-    # Two edits within one tick of the file system's clock would share a time, as no editor's would.
-    time = 1_700_000_000 + next(_ticks)
-    os.utime(path, (time, time))
-
-
-def edit(root: Path, name: str, old: str, new: str) -> None:
-    text = (root / name).read_text()
-    assert old in text
-    put(root, name, text.replace(old, new))
+from tallsbi.runner.fingerprint import FingerprintError, fingerprint
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for name, text in PROJECT.items():
-        put(tmp_path, name, text)
-    return tmp_path
-
-
-def test_closure_has_ancestors_lazy_and_relative_imports(root):
-    assert closure(SCRIPT, root=root) == [
-        "tallsbi",
-        "tallsbi.a",
-        "tallsbi.a.deep",
-        "tallsbi.a.deep.leaf",
-        "tallsbi.a.one",
-        "tallsbi.a.two",
-        "tallsbi.base",
-    ]
+    return make_project(tmp_path)
 
 
 def test_digest_is_short_hexadecimal(root):
@@ -172,73 +115,6 @@ def test_data_counts_with_its_bytes_but_not_line_endings(root):
     assert fingerprint("workflow/numbers.yaml", root=root) != before
 
 
-def test_type_checking_imports_are_skipped_and_their_else_is_not(root):
-    put(
-        root,
-        "src/tallsbi/typed.py",
-        """
-        import typing
-        from typing import TYPE_CHECKING
-        if TYPE_CHECKING:
-            from tallsbi.other import UNUSED
-        else:
-            from tallsbi.a.deep import leaf
-        if typing.TYPE_CHECKING:
-            import tallsbi.nowhere
-        """,
-    )
-    found = closure("tallsbi.typed", root=root)
-    assert "tallsbi.other" not in found
-    assert "tallsbi.a.deep.leaf" in found
-
-
-def test_module_names_in_strings_are_not_followed(root):
-    put(root, "src/tallsbi/lazy.py", "import importlib\nimportlib.import_module('tallsbi.other')\n")
-    assert closure("tallsbi.lazy", root=root) == ["tallsbi", "tallsbi.lazy"]
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import tallsbi.a.deep.leaf",
-        "import os, tallsbi.a.deep.leaf as leaf",
-        "from tallsbi.a.deep import leaf",
-        "from tallsbi.a.deep.leaf import VALUE",
-        "from tallsbi.a.deep import *",
-        "from .a.deep import leaf",
-        "from . import a, base\nfrom .a.deep.leaf import VALUE",
-        "class C:\n    def f(self):\n        if self:\n            from tallsbi.a.deep import leaf",
-        "try:\n    import tallsbi.a.deep.leaf\nexcept ImportError:\n    pass",
-        "f = lambda: 1\nwith f():\n    import tallsbi.a.deep.leaf",
-    ],
-)
-def test_forms_of_import(root, statement):
-    put(root, "src/tallsbi/form.py", statement + "\n")
-    assert "tallsbi.a.deep.leaf" in closure("tallsbi.form", root=root)
-
-
-def test_relative_imports_in_init_and_upwards(root):
-    put(
-        root,
-        "src/tallsbi/a/deep/__init__.py",
-        "from . import leaf\nfrom ...base import LIMIT\nfrom .. import two\n",
-    )
-    assert closure("tallsbi.a.deep", root=root) == [
-        "tallsbi",
-        "tallsbi.a",
-        "tallsbi.a.deep",
-        "tallsbi.a.deep.leaf",
-        "tallsbi.a.two",
-        "tallsbi.base",
-    ]
-
-
-def test_import_cycle_ends(root):
-    put(root, "src/tallsbi/p.py", "import tallsbi.q\n")
-    put(root, "src/tallsbi/q.py", "import tallsbi.p\n")
-    assert closure("tallsbi.p", root=root) == ["tallsbi", "tallsbi.p", "tallsbi.q"]
-
-
 def test_neighbours_of_a_script_count(root):
     put(root, "workflow/scripts/shared.py", "X = 1\n")
     put(root, SCRIPT, "import shared\nimport json\n")
@@ -312,21 +188,3 @@ def test_equal_exactly_if_the_syntax_trees_are(tmp_path_factory, first, second):
         digests.append(fingerprint("tallsbi.m", root=root))
     assert (digests[0] == digests[1]) == (ast.dump(ast.parse(first)) == ast.dump(ast.parse(second)))
     assert digests[0] == digests[2]
-
-
-def test_nothing_of_the_package_is_imported():
-    code = (
-        "import sys, pathlib\n"
-        "from tallsbi.runner.fingerprint import closure\n"
-        "assert 'tallsbi.runner.job' in closure('tallsbi.runner.job', root=pathlib.Path(sys.argv[1]))\n"
-        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('tallsbi', 'torch', 'numpy')))\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(ROOT)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    modules = ["tallsbi", "tallsbi.runner", "tallsbi.runner.fingerprint", "tallsbi.runner.syntax"]
-    assert result.stdout.strip() == str(modules)

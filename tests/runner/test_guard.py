@@ -124,7 +124,7 @@ def test_head_on_another_machine_counts_as_alive_and_the_remedy_is_said(tmp_path
 
 @pytest.mark.parametrize("deaf", [False, True])
 def test_jobs_of_a_dead_head_are_ended_and_no_other_process(tmp_path, sleeper, monkeypatch, deaf):
-    monkeypatch.setattr(guard, "PATIENCE", 1.0)
+    monkeypatch.setattr(guard, "GRACE_SECONDS", 1.0)
     dead = Head("smoke", HERE, 2**22 - 1, 1.0)
     record(tmp_path, dead)
     orphan, stranger = sleeper(dead.token, deaf=deaf), sleeper()

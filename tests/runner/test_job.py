@@ -16,11 +16,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import xarray as xr
+from fresh_python import environment
 
 from tallsbi.runner import job, logs
 from tallsbi.storage import files
-
-SOURCES = Path(job.__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +209,7 @@ def test_numerical_libraries_are_not_imported_before_the_threads_are_set():
     )
     result = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        env=environment(),
         capture_output=True,
         text=True,
         check=True,
@@ -230,7 +229,7 @@ def test_stopped_job_cleans_up_and_says_so(tmp_path):
     out.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(log), str(out / "x.txt")],
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        env=environment(),
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 20

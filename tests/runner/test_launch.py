@@ -101,10 +101,10 @@ def test_settings_in_the_wrong_place_are_refused(start, capsys, words):
     ],
 )
 def test_the_guard_looks_at_the_run_that_is_meant(start, monkeypatch, arguments, run):
-    seen = []
-    monkeypatch.setattr(guard, "prepare", lambda root, name: seen.append(name) or [])
+    names = []
+    monkeypatch.setattr(guard, "prepare", lambda root, name: names.append(name) or [])
     start(*arguments)
-    assert seen == [run]
+    assert names == [run]
 
 
 @pytest.mark.parametrize("arguments", [["--args=-n"], ["--args=-np"], ["--config=run=../x"], ["--scale=a b"]])

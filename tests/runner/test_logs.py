@@ -2,17 +2,15 @@
 
 import faulthandler
 import logging
-import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from fresh_python import environment
 
 from tallsbi.runner import logs
-
-SOURCES = Path(logs.__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +30,7 @@ def run(code: str, log: Path | None) -> subprocess.CompletedProcess:
     start = f"from tallsbi.runner import logs\nlog = logs.setup({None if log is None else str(log)!r}, 'sample')\n"
     return subprocess.run(
         [sys.executable, "-c", start + code],
-        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -74,14 +74,14 @@ def test_missing_changed_and_extra_files_are_named(root, capsys):
     (run / "toy/new.csv").write_text("a\n")
     capsys.readouterr()
     assert main(PROJECT, ["verify"], root) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert said[:4] == [
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:4] == [
         "missing  results/smoke/figures/pf_npse.png",
         "missing  results/smoke/toy/timing/mixture/m~10.csv",
         "changed  results/smoke/sbibm/sir/n_train~400/distances.csv",
         "extra    results/smoke/toy/new.csv",
     ]
-    assert "2 missing, 1 changed, 1 extra" in said[4]
+    assert "2 missing, 1 changed, 1 extra" in printed[4]
 
 
 def test_run_without_results_is_said(root, capsys):

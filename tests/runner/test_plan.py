@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tallsbi.runner import plan
-from tallsbi.runner.costs import CostModel, Rate, adapted
+from tallsbi.runner.costs import CostModel, Rate, adapted_model
 from tallsbi.runner.options import Run
-from tallsbi.runner.plan import PlannedJob, finished, headline, measured, projected
+from tallsbi.runner.plan import PlannedJob, finished_jobs, headline, measured_summary, projected_summary
 
 DRY_RUN = """\
 Building DAG of jobs...
@@ -58,7 +58,7 @@ def test_jobs_are_read_off_the_dry_run():
 
 
 def test_records_give_processor_time_and_memory(root):
-    (_, trained), (_, timed) = finished(JOBS, root)
+    (_, trained), (_, timed) = finished_jobs(JOBS, root)
     # 13.95 s at the last look, after 15.5 s of 40.
     assert (trained.key, trained.work, trained.memory) == ("train_network", 370, 300.5)
     assert trained.seconds == pytest.approx(36)
@@ -70,18 +70,18 @@ def test_stages_gather_the_many_figures():
     jobs = [
         PlannedJob(rule, rule, 1, 1, None) for rule in ("draw_partial", "draw_toy", "collect_toy", "train")
     ]
-    table = projected(jobs, CostModel({}), STAGES).set_index("stage")
+    table = projected_summary(jobs, CostModel({}), STAGES).set_index("stage")
     assert dict(table.jobs) == {"draw figures": 2, "collect": 1, "train": 1}
 
 
 def test_projection_adds_up_jobs(root):
     model = CostModel({"train_network": Rate(6, 10, 300, 1)})
-    table = projected(JOBS, model, STAGES).set_index("stage")
+    table = projected_summary(JOBS, model, STAGES).set_index("stage")
     assert table.loc["train_network", "core_hours"] == pytest.approx((6 + 3700) / 3600)
     assert table.share.sum() == pytest.approx(1)
     assert table.index[0] == "train_network"
     assert headline("paper", table.reset_index()) == "paper: 3 jobs, about 1.0 core-hours, longest job 1.0 h"
-    assert measured(finished(JOBS, root), STAGES).jobs.sum() == 2
+    assert measured_summary(finished_jobs(JOBS, root), STAGES).jobs.sum() == 2
 
 
 def test_a_job_that_asks_for_a_gpu_is_read_and_costs_what_is_stated(root, monkeypatch):
@@ -89,7 +89,7 @@ def test_a_job_that_asks_for_a_gpu_is_read_and_costs_what_is_stated(root, monkey
     jobs = list(plan._jobs(asked))
     assert [job.gpu for job in jobs] == [True, False, False]
     model = CostModel({"train_network": Rate(6, 1000, 300, 1)})
-    table = projected(jobs, model, STAGES).set_index("stage")
+    table = projected_summary(jobs, model, STAGES).set_index("stage")
     assert table.loc["train_network", "core_hours"] == pytest.approx((6 + 370_000 / plan.GPU_SPEED) / 3600)
     assert plan.gpu_headline(jobs, model) == (
         "of these on a GPU: 1 jobs, about 2.1 GPU-hours instead of 103 core-hours, if a GPU does the work of 50 cores: "
@@ -103,10 +103,10 @@ def test_a_job_that_asks_for_a_gpu_is_read_and_costs_what_is_stated(root, monkey
 
 def test_model_adapts_to_a_slower_machine_and_learns_new_keys(root):
     model = CostModel({"train_network": Rate(0, 36 / 370 / 2, 300, 5)})
-    slower = adapted(model, [record for _, record in finished(JOBS, root)])
+    slower = adapted_model(model, [record for _, record in finished_jobs(JOBS, root)])
     assert slower.seconds("train_network", 370) == pytest.approx(36)
     assert slower.rates["time_toy/mixture"].records == 1
-    assert adapted(model, []).rates == model.rates
+    assert adapted_model(model, []).rates == model.rates
 
 
 def test_a_scale_that_cannot_be_planned_is_left_out(root, monkeypatch):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fresh_python import environment
 
 from tallsbi.runner import guard, origins, recall
 
@@ -167,10 +168,8 @@ END
 def test_a_job_keeps_its_origin_when_all_its_outputs_are_there(tmp_path, outputs, end, kept):
     (tmp_path / "in").write_text("input")
     code = SCRIPT.replace("OUTPUTS", outputs).replace("END", end)
-    sources = Path(origins.__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(sources)}
     subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=False, capture_output=True
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), check=False, capture_output=True
     )
     known = origins.read_origins(Path("results/t"), tmp_path)
     assert bool(known) == kept

@@ -1,6 +1,7 @@
 """Draws without and with clipping in one pass: those of two runs under the same streams."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def streams(problem, shared=False):
 
 def two_runs(algorithm, problem, samples, shared=False):
     plain = replace(algorithm, clip=None)
-    return [each.sample(problem, samples, streams(problem, shared)) for each in (plain, algorithm)]
+    return [variant.sample(problem, samples, streams(problem, shared)) for variant in (plain, algorithm)]
 
 
 def assert_same_health(ours, theirs):
@@ -139,12 +140,17 @@ def noise(datasets=2):
     return Noise([generator(b) for b in range(datasets)], torch.float64)
 
 
+def two_sampler_runs(sampler, make_tall, samples):
+    """Without and with clipping; every run has a tall score of its own."""
+    return [variant.run(make_tall(), samples, noise()) for variant in (replace(sampler, clip=None), sampler)]
+
+
 @pytest.mark.parametrize("sampler", [DDIM(steps=40, eta=0.7, clip=2.0), Langevin(steps=40, clip=2.0)])
 def test_an_elementwise_score_gives_the_same_bits(sampler):
     """Forks never joined: not even rounding is left."""
     both = one_pass.run_both(sampler, elementwise(), 200, noise(), rounding=0.0)
-    for ours, each in zip(both, (replace(sampler, clip=None), sampler), strict=True):
-        assert torch.equal(ours.theta, each.run(elementwise(), 200, noise()).theta)
+    for ours, theirs in zip(both, two_sampler_runs(sampler, elementwise, 200), strict=True):
+        assert torch.equal(ours.theta, theirs.theta)
 
 
 def test_only_samples_outside_the_box_are_evaluated_twice():
@@ -154,9 +160,9 @@ def test_only_samples_outside_the_box_are_evaluated_twice():
     plain, forks = [k for k in evaluated if k == 1000], [k for k in evaluated if k != 1000]
     assert len(plain) == 30
     assert 0 < sum(forks) < 0.6 * sum(plain)
-    apart = []
-    one_pass.run_both(sampler, elementwise(apart), 500, noise(), rounding=0.0)
-    assert sum(evaluated) <= sum(apart)
+    never_joined = []
+    one_pass.run_both(sampler, elementwise(never_joined), 500, noise(), rounding=0.0)
+    assert sum(evaluated) <= sum(never_joined)
 
 
 def test_forks_join_when_the_flow_brings_them_together():
@@ -180,9 +186,9 @@ def test_forks_join_when_the_flow_brings_them_together():
 
 def test_a_state_that_is_lost_stays_lost_and_an_infinite_one_is_put_on_the_edge():
     sampler = DDIM(steps=20, eta=0.5, clip=1.5)
-    both = one_pass.run_both(sampler, elementwise(burst=1.6), 300, noise())
-    for ours, each in zip(both, (replace(sampler, clip=None), sampler), strict=True):
-        theirs = each.run(elementwise(burst=1.6), 300, noise())
+    make_tall = partial(elementwise, burst=1.6)
+    both = one_pass.run_both(sampler, make_tall(), 300, noise())
+    for ours, theirs in zip(both, two_sampler_runs(sampler, make_tall, 300), strict=True):
         torch.testing.assert_close(ours.theta, theirs.theta, rtol=1e-12, atol=1e-12, equal_nan=True)
         assert_same_health(ours, theirs)
     assert int(both[0].health.nonfinite.sum()) > 0
@@ -203,8 +209,7 @@ def test_nan_in_both_runs_is_lost_in_both():
 
     sampler = DDIM(steps=20, eta=0.5, clip=1.0)
     both = one_pass.run_both(sampler, tall(), 100, noise())
-    for ours, each in zip(both, (replace(sampler, clip=None), sampler), strict=True):
-        theirs = each.run(tall(), 100, noise())
+    for ours, theirs in zip(both, two_sampler_runs(sampler, tall, 100), strict=True):
         torch.testing.assert_close(ours.theta, theirs.theta, rtol=1e-12, atol=1e-12, equal_nan=True)
         assert_same_health(ours, theirs)
     assert int(both[1].health.nonfinite.sum()) > 0
@@ -241,8 +246,8 @@ def test_a_score_that_has_no_datasets_of_its_own_gets_two_runs():
     assert Foreign().chosen(torch.zeros(1, dtype=torch.int64)) is None
     sampler = DDIM(steps=10, eta=0.5, clip=0.5)
     both = one_pass.run_both(sampler, tall(), 50, noise())
-    for ours, each in zip(both, (replace(sampler, clip=None), sampler), strict=True):
-        assert torch.equal(ours.theta, each.run(tall(), 50, noise()).theta)
+    for ours, theirs in zip(both, two_sampler_runs(sampler, tall, 50), strict=True):
+        assert torch.equal(ours.theta, theirs.theta)
 
 
 def test_an_algorithm_that_draws_in_its_own_way_gets_two_runs():

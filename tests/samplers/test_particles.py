@@ -65,6 +65,6 @@ def test_dataset_has_a_stream_of_its_own():
         return temper(Particles(start, likelihood, prior.log_prob, noise), 6, 20)
 
     start = torch.stack([prior.sample(COUNT, torch.Generator().manual_seed(10 + i)) for i in range(2)])
-    together = drawn(prior, lambda q: -0.5 * (q - 1).square().sum(-1) / 0.01)
+    joint = drawn(prior, lambda q: -0.5 * (q - 1).square().sum(-1) / 0.01)
     # Batched products round otherwise than single ones, and particles that nearly tie part.
-    assert torch.allclose(together[1:].mean(1), alone(start[1:], 2).mean(1), atol=0.01)
+    assert torch.allclose(joint[1:].mean(1), alone(start[1:], 2).mean(1), atol=0.01)

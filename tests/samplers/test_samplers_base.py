@@ -95,21 +95,21 @@ def test_every_time_is_visited_once_and_in_order():
 
 
 def test_progress_sees_every_step():
-    seen = []
+    steps_seen = []
 
     def progress(steps):
         for step in steps:
-            seen.append(step)
+            steps_seen.append(step)
             yield step
 
     DDIM(steps=4, eta=0.0).run(Spy(GaussianCase(1, 3, 2)), 3, Noise([generator()], torch.float64), progress)
-    assert seen == [(1.0, 0.75), (0.75, 0.5), (0.5, 0.25), (0.25, 0.0)]
+    assert steps_seen == [(1.0, 0.75), (0.75, 0.5), (0.5, 0.25), (0.25, 0.0)]
 
 
 def test_noise_of_a_dataset_does_not_depend_on_the_others():
-    together = Noise([generator(1), generator(2), generator(3)])(3, 5, 2)
+    joint = Noise([generator(1), generator(2), generator(3)])(3, 5, 2)
     alone = Noise([generator(2)])(1, 5, 2)
-    assert torch.equal(together[1], alone[0])
+    assert torch.equal(joint[1], alone[0])
 
 
 def test_a_single_generator_serves_any_number_of_datasets():

@@ -49,9 +49,9 @@ def test_draws_are_those_with_the_prior_itself(method, settings):
     x = case.observations()
     draws = [
         build(method, settings)
-        .sample(Problem(case.score(), each, x), 40, Noise([generator(3)], torch.float64))
+        .sample(Problem(case.score(), known_prior, x), 40, Noise([generator(3)], torch.float64))
         .theta
-        for each in (prior, learned)
+        for known_prior in (prior, learned)
     ]
     assert draws[0].isfinite().all()
     torch.testing.assert_close(draws[0], draws[1], rtol=1e-6, atol=1e-8)

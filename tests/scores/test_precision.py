@@ -5,7 +5,7 @@ import torch
 
 from tallsbi.schedule import TOY
 from tallsbi.scores import precision
-from tallsbi.scores.network import Architecture, ScoreNetwork
+from tallsbi.scores.network import Architecture, ScoreNetwork, time_features
 from tallsbi.scores.network_eval import NetworkScore
 
 ARCHITECTURES = [
@@ -57,8 +57,6 @@ def test_weights_and_activations_are_rounded_once_and_nothing_else(supported):
     first, middle, last = network.trunk.linear
     t = torch.full((2, 9, 5), 0.4)
     pairs = theta[:, :, None].expand(2, 9, 5, 3), x[:, None].expand(2, 9, 5, 4)
-    from tallsbi.scores.network import time_features
-
     with torch.no_grad():
         hidden = first(torch.cat([*pairs, time_features(t, 3)], -1)).relu().bfloat16()
         # A product of two bfloat16 numbers is exact in float32, in which they are summed.

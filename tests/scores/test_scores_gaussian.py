@@ -50,10 +50,10 @@ def test_jacobian_is_the_derivative(t):
 def test_binding_the_repeated_score_gives_each_observation_alone():
     case = GaussianCase(3, 4, 2)
     theta = case.states(0.3)
-    together = case.bound()(theta, 0.3)
-    apart = case.score().repeat(case.n).bind(case.observations().reshape(-1, 1, case.m))
-    scores = apart(theta.repeat_interleave(case.n, 0), 0.3).reshape(case.B, case.n, -1, case.m)
-    torch.testing.assert_close(scores.transpose(1, 2), together)
+    joint = case.bound()(theta, 0.3)
+    single = case.score().repeat(case.n).bind(case.observations().reshape(-1, 1, case.m))
+    scores = single(theta.repeat_interleave(case.n, 0), 0.3).reshape(case.B, case.n, -1, case.m)
+    torch.testing.assert_close(scores.transpose(1, 2), joint)
 
 
 def test_calling_the_score_binds_it():

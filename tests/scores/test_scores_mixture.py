@@ -106,6 +106,6 @@ def test_nothing_underflows_far_away():
 
 def test_binding_the_repeated_score_gives_each_observation_alone():
     score, (x, theta) = mixture(3), points(3)
-    together = score.bind(x)(theta, 0.3)
-    apart = score.repeat(4).bind(x.reshape(-1, 1, 3))(theta.repeat_interleave(4, 0), 0.3)
-    torch.testing.assert_close(apart.reshape(2, 4, -1, 3).transpose(1, 2), together)
+    joint = score.bind(x)(theta, 0.3)
+    single = score.repeat(4).bind(x.reshape(-1, 1, 3))(theta.repeat_interleave(4, 0), 0.3)
+    torch.testing.assert_close(single.reshape(2, 4, -1, 3).transpose(1, 2), joint)

@@ -1,5 +1,6 @@
 """The network's tall evaluation against the network called plainly, for random sizes, and its Jacobian."""
 
+import json
 import math
 
 import pytest
@@ -64,10 +65,10 @@ def test_published_size():
 def test_initial_weights_are_uniform_with_the_usual_bounds():
     """Bounds 1 / sqrt(fan in), nearly reached, and a mean of zero within five standard errors."""
     network = ScoreNetwork(Architecture(20, 30, theta_embedding=(64, 32)), generator(1))
-    for module_ in network.modules():
-        if isinstance(module_, torch.nn.Linear):
-            bound = 1 / math.sqrt(module_.in_features)
-            values = torch.cat([module_.weight.flatten(), module_.bias]).detach()
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.Linear):
+            bound = 1 / math.sqrt(layer.in_features)
+            values = torch.cat([layer.weight.flatten(), layer.bias]).detach()
             assert 0.99 * bound < float(values.abs().max()) <= bound
             assert abs(float(values.mean())) < 5 * bound / math.sqrt(3 * values.numel())
 
@@ -181,8 +182,6 @@ def test_nan_stays_with_its_sample():
 
 
 def test_architecture_survives_json():
-    import json
-
     for architecture in ARCHITECTURES:
         assert Architecture.from_json(json.loads(json.dumps(architecture.to_json()))) == architecture
     with pytest.raises(ValueError, match=r"architecture\.depth = 3.*theta_dim"):

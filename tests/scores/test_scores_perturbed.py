@@ -91,8 +91,8 @@ def test_the_exact_score_is_left_alone():
 def test_binding_the_repeated_score_gives_each_observation_alone():
     case, _, score = setup()
     theta, x = case.states(0.3), case.observations()
-    apart = score.repeat(case.n).bind(x.reshape(-1, 1, case.m))
-    scores = apart(theta.repeat_interleave(case.n, 0), 0.3).reshape(case.B, case.n, -1, case.m)
+    single = score.repeat(case.n).bind(x.reshape(-1, 1, case.m))
+    scores = single(theta.repeat_interleave(case.n, 0), 0.3).reshape(case.B, case.n, -1, case.m)
     torch.testing.assert_close(scores.transpose(1, 2), score.bind(x)(theta, 0.3))
 
 

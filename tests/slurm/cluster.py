@@ -97,9 +97,8 @@ def check() -> None:
     try:
         socket.gethostbyname(host)
     except OSError as error:
-        raise Unavailable(
-            f"the host name {host} has no address: add '127.0.0.1 {host}' to /etc/hosts"
-        ) from error
+        message = f"the host name {host} has no address: add '127.0.0.1 {host}' to /etc/hosts"
+        raise Unavailable(message) from error
 
 
 def install() -> None:
@@ -112,9 +111,8 @@ def install() -> None:
     wanted = [*apt, "install", "-y", "--no-install-recommends", *PACKAGES]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (wanted, [*apt, "update"], wanted):
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        done = subprocess.run(command, env=environment, **output)
         if _installed():
             return
     raise Unavailable(f"apt-get could not install {' and '.join(PACKAGES)}: {done.stdout.strip()[-500:]}")
@@ -178,14 +176,8 @@ def _start() -> None:
     conf.write_text(configuration(socket.gethostname()))
     gres.write_text(devices())
     try:
-        _output(
-            "munged",
-            f"--key-file={key}",
-            f"--socket={munge}/socket",
-            f"--pid-file={STATE}/munged.pid",
-            f"--log-file={STATE}/munged.log",
-            f"--seed-file={munge}/seed",
-        )
+        munge_files = (f"--key-file={key}", f"--socket={munge}/socket", f"--seed-file={munge}/seed")
+        _output("munged", *munge_files, f"--pid-file={STATE}/munged.pid", f"--log-file={STATE}/munged.log")
         _output("slurmctld")
         for node in NODES:
             _output("slurmd", "-N", node)
@@ -244,23 +236,21 @@ def _alive(daemon: str) -> int | None:
 def _leftovers() -> list[int]:
     """Processes of our jobs, by the environment SLURM gave them: process groups do not hold on to all."""
     mark = f"SLURM_CLUSTER_NAME={NAME}".encode()
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         # A process may end while we look at it.
         with suppress(OSError):
             if mark in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
+                processes.append(int(folder.name))
+    return processes
 
 
 def _idle() -> bool:
     try:
-        return (
-            _output("sinfo", "--noheader", f"--partition={PARTITION}", "--format=%D %T").strip()
-            == f"{len(NODES)} idle"
-        )
+        states = _output("sinfo", "--noheader", f"--partition={PARTITION}", "--format=%D %T")
     except subprocess.CalledProcessError:
         return False
+    return states.strip() == f"{len(NODES)} idle"
 
 
 def _installed() -> bool:
@@ -285,9 +275,8 @@ def _locked() -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise Unavailable(
-                "another `make slurm-test` uses SLURM on this machine: wait for its end"
-            ) from error
+            message = "another `make slurm-test` uses SLURM on this machine: wait for its end"
+            raise Unavailable(message) from error
         yield
 
 

@@ -26,10 +26,10 @@ def study(**changes):
     values = resolved()
     for key, value in changes.items():
         *parents, last = key.split("__")
-        place = values
+        block = values
         for parent in parents:
-            place = place[parent]
-        place[last] = value
+            block = block[parent]
+        block[last] = value
     return Study(values)
 
 
@@ -142,7 +142,9 @@ def test_an_argument_changes_the_params_of_its_artifact_only(copy):
 
 def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data():
     figures = [artifact for artifact in declared().values() if artifact.kind == "figures"]
-    reached = {each.id: closure("workflow/scripts/draw_figure.py", *each.code, root=ROOT) for each in figures}
+    reached = {
+        figure.id: closure("workflow/scripts/draw_figure.py", *figure.code, root=ROOT) for figure in figures
+    }
 
     def users(module):
         return {name for name, modules in reached.items() if f"tallsbi.study.{module}" in modules}
@@ -152,8 +154,8 @@ def test_code_of_a_figure_is_that_of_its_module_and_of_the_columns_of_its_data()
     assert users("figures.guidance") == {"cfg_sw", "cfg_mmd", "cfg_c2st"}
     assert users("figures.losses") == {"sbibm_losses_bs64", "sbibm_losses_bs256", "jrnmm_losses"}
     assert users("figures.panels") == set(reached) - {"pedagogical", "sbibm_pairplots"}
-    assert users("columns.toy") == {each.id for each in figures if each.target == "toy"}
-    assert users("columns.jrnmm") == {each.id for each in figures if each.target == "jrnmm"}
+    assert users("columns.toy") == {figure.id for figure in figures if figure.target == "toy"}
+    assert users("columns.jrnmm") == {figure.id for figure in figures if figure.target == "jrnmm"}
     assert users("artifacts") == users("parts") == set()
 
 
@@ -173,12 +175,12 @@ def test_a_wrong_entry_is_refused_by_name(copy, key, value, message):
 
 
 def test_two_artifacts_of_one_name_are_refused(copy):
-    root = copy("sbibm_{dim}", for_each={"dim": "sbibm.tasks"}, **_plain("cost"))
+    root = copy("sbibm_{dim}", for_each={"dim": "sbibm.tasks"}, **_entry("cost"))
     with pytest.raises(ArtifactError, match="two artifacts sbibm_slcp; rename one"):
         artifacts.read(root, study())
 
 
-def _plain(name):
+def _entry(name):
     content = yaml.safe_load((ROOT / artifacts.DECLARATION).read_text(encoding="utf-8"))
     return content["artifacts"][name]
 

@@ -92,9 +92,9 @@ def test_plain_and_clipped_draws_come_from_one_job_where_both_are_needed():
 
 def test_less_work_is_planned_for_fewer_runs():
     every, part = Study(resolved(scale="paper")).sbibm, computed().sbibm
-    one, both = (each.sample("sir", 1000, "samples", "JAC", "1-of-1") for each in (part, every))
+    one, both = (sbibm.sample("sir", 1000, "samples", "JAC", "1-of-1") for sbibm in (part, every))
     assert work.sample_of(part, one) == work.sample_of(every, both) / 2
-    sizes = [work.measure(each, "gmm", 1000, "samples") for each in (part, every)]
+    sizes = [work.measure(sbibm, "gmm", 1000, "samples") for sbibm in (part, every)]
     assert sizes[0] / sizes[1] == 5 / 10
 
 

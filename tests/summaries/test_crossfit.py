@@ -40,7 +40,7 @@ def test_error_of_h_is_no_larger_than_the_jackknife_says_for_a_smooth_law():
     generator = torch.Generator().manual_seed(6)
     fresh = torch.randn(50, 2000, 8, generator=generator)
     fresh[..., :2] += (place + 0.3 * place.square())[:, None]
-    means = torch.stack([learnt.phi(average(learnt.regressions, each)).mean(0) for each in fresh])
+    means = torch.stack([learnt.phi(average(learnt.regressions, rows)).mean(0) for rows in fresh])
     assert float(departures(learnt.laws, place, means).mean()) < 3 * learnt.variance + 3 / 2000
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from oracles import generator
+from problems import SHORT_TRAINING
 
 from tallsbi.algorithms import build
 from tallsbi.api.engine import NetworkEngine
@@ -14,6 +15,7 @@ from tallsbi.priors.gaussian import Gaussian
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.group_network import read_group_network
 from tallsbi.scores.groups import GroupEncoding
+from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import write_network
 from tallsbi.storage.files import DataError
@@ -23,9 +25,6 @@ from tallsbi.training.groups import draw_groups, prepare_groups, train_on_groups
 from tallsbi.training.loss import diffuse, epoch_rows
 from tallsbi.training.settings import TrainingSettings
 
-SMALL = TrainingSettings(
-    learning_rate=3e-3, batch_size=32, epochs=6, hidden=(16, 16), validate_every=2, validation_draws=2
-)
 NOISE = 1.5
 
 
@@ -38,7 +37,7 @@ def simulate(rows, places, seed=0):
 
 def test_mean_trains_on_the_encoded_rows_and_draws_sizes_once():
     theta, x = simulate(300, 5)
-    trained = train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, NETWORK, seed=1)
+    trained = train_on_groups(theta, x, GroupEncoding("mean", 4), SHORT_TRAINING, NETWORK, seed=1)
     assert trained.network.architecture.x_dim == 2 + 4
     assert trained.facts["encoding"] == {"kind": "mean", "n_max": 4, "log_x": False}
     latent = trained.data.x.double() * trained.data.normaliser.x_std + trained.data.normaliser.x_mean
@@ -83,7 +82,9 @@ def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
     """The trunk alone, fed with the codes, is an ordinary network."""
     theta, x = simulate(64, 2)
     encoding = GroupEncoding("deep_set", 2)
-    run = groups.GroupRun(prepare_groups(theta, x, encoding, 0.2, generator(1)), encoding, SMALL, NETWORK, 1)
+    run = groups.GroupRun(
+        prepare_groups(theta, x, encoding, 0.2, generator(1)), encoding, SHORT_TRAINING, NETWORK, 1
+    )
     rows = epoch_rows(run.data.theta, draw_groups(run.full, encoding, generator(2)), NETWORK, 3, generator(3))
     loss = run.gradient(rows)
     a = run.network.architecture
@@ -102,8 +103,6 @@ def test_gradient_of_the_trunk_is_that_of_the_written_out_one():
 
 def _trunk_only(network):
     """The ordinary network that takes the codes, with the same trunk."""
-    from tallsbi.scores.network import Architecture, ScoreNetwork
-
     a = network.architecture
     plain = ScoreNetwork(Architecture(a.theta_dim, a.parts[1], a.hidden, a.frequencies, a.layer_norm))
     plain.trunk.load_state_dict(network.trunk.state_dict())
@@ -179,8 +178,10 @@ def test_gauss_on_blocks_finds_the_tall_posterior(trained, kind):
 def test_logarithms_are_part_of_the_encoding(kind):
     """Training on exp(x) in logarithms is training on x, up to rounding."""
     theta, x = simulate(200, 3)
-    plain = train_on_groups(theta, x, GroupEncoding(kind, 3), SMALL, NETWORK, seed=1)
-    logs = train_on_groups(theta, x.exp(), GroupEncoding(kind, 3, log_x=True), SMALL, NETWORK, seed=1)
+    plain = train_on_groups(theta, x, GroupEncoding(kind, 3), SHORT_TRAINING, NETWORK, seed=1)
+    logs = train_on_groups(
+        theta, x.exp(), GroupEncoding(kind, 3, log_x=True), SHORT_TRAINING, NETWORK, seed=1
+    )
     assert not logs.data.normaliser.log_x
     np.testing.assert_allclose(logs.losses.train_loss, plain.losses.train_loss, rtol=1e-3)
 
@@ -196,7 +197,7 @@ def test_validation_loss_falls_and_facts_are_there(trained):
 def test_round_trip_on_disk(tmp_path, kind):
     theta, x = simulate(200, 3)
     encoding = GroupEncoding(kind, 3)
-    before = train_on_groups(theta, x, encoding, SMALL, NETWORK, seed=1).saved("toy")
+    before = train_on_groups(theta, x, encoding, SHORT_TRAINING, NETWORK, seed=1).saved("toy")
     path = tmp_path / "net.safetensors"
     write_network(before, path)
     after, read = read_group_network(path)
@@ -218,7 +219,9 @@ def test_round_trip_on_disk(tmp_path, kind):
 
 def test_a_network_without_an_encoding_is_refused(tmp_path):
     theta, x = simulate(200, 3)
-    saved = train_on_groups(theta, x, GroupEncoding("deep_set", 3), SMALL, NETWORK, seed=1).saved("toy")
+    saved = train_on_groups(theta, x, GroupEncoding("deep_set", 3), SHORT_TRAINING, NETWORK, seed=1).saved(
+        "toy"
+    )
     write_network(replace(saved, facts={}), tmp_path / "net.safetensors")
     with pytest.raises(DataError, match="network on groups"):
         read_group_network(tmp_path / "net.safetensors")
@@ -230,7 +233,7 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
 
     def run(folder=None, progress=iter):
         return train_on_groups(
-            theta, x, GroupEncoding(kind, 3), SMALL, NETWORK, seed=1,
+            theta, x, GroupEncoding(kind, 3), SHORT_TRAINING, NETWORK, seed=1,
             checkpoint_dir=folder, checkpoint_seconds=0, progress=progress,
         )  # fmt: skip
 
@@ -243,9 +246,9 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, cut)
     assert (tmp_path / checkpoint.FILE).exists()
-    seen = []
-    resumed = run(tmp_path, lambda epochs: (seen.append(epoch) or epoch for epoch in epochs))
-    assert seen == [3, 4, 5]
+    epochs_run = []
+    resumed = run(tmp_path, lambda epochs: (epochs_run.append(epoch) or epoch for epoch in epochs))
+    assert epochs_run == [3, 4, 5, 6]
     whole = run()
     for ours, theirs in zip(resumed.network.parameters(), whole.network.parameters(), strict=True):
         assert torch.equal(ours, theirs)
@@ -255,8 +258,10 @@ def test_an_interrupted_training_ends_as_if_it_had_not_been(tmp_path, kind):
 def test_wrong_settings_are_named():
     theta, x = simulate(50, 3)
     with pytest.raises(ValueError, match=r"n_max = 4.*3 observations"):
-        train_on_groups(theta, x, GroupEncoding("mean", 4), SMALL, NETWORK, seed=1)
+        train_on_groups(theta, x, GroupEncoding("mean", 4), SHORT_TRAINING, NETWORK, seed=1)
     with pytest.raises(ValueError, match=r"drop_context = 0\.2"):
-        train_on_groups(theta, x, GroupEncoding("mean", 3), replace(SMALL, drop_context=0.2), NETWORK, seed=1)
+        train_on_groups(
+            theta, x, GroupEncoding("mean", 3), replace(SHORT_TRAINING, drop_context=0.2), NETWORK, seed=1
+        )
     with pytest.raises(ValueError, match="validation_share"):
         prepare_groups(theta[:2], x[:2], GroupEncoding("deep_set", 3), 0.2, generator(1))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from problems import SMALL, LinearGaussian
+from problems import SHORT_TRAINING, LinearGaussian
 
 from tallsbi.schedule import NETWORK, TOY
 from tallsbi.scores.network_file import write_network
@@ -19,14 +19,14 @@ from tallsbi.training import checkpoint, loop
 from tallsbi.training.adam import Adam
 from tallsbi.training.checkpoint import FILE, State
 
-HERE = Path(__file__).resolve().parents[1] / "helpers"
+HELPERS = Path(__file__).resolve().parents[1] / "helpers"
 
 
 class Killed(Exception):
     pass
 
 
-def run(folder=None, settings=SMALL, seed=3, data_seed=0, schedule=NETWORK, seconds=0.0):
+def run(folder=None, settings=SHORT_TRAINING, seed=3, data_seed=0, schedule=NETWORK, seconds=0.0):
     theta, x = LinearGaussian().simulate(200, data_seed)
     return loop.train(
         theta, x, settings, schedule, seed=seed, checkpoint_dir=folder, checkpoint_seconds=seconds
@@ -55,7 +55,7 @@ def kill_at_step(monkeypatch, step):
 @pytest.mark.parametrize("steps", [[0], [2], [5, 8], [12, 7], [34]])
 def test_resumed_training_ends_with_the_same_bytes(tmp_path, monkeypatch, steps, early_stopping):
     """160 rows in batches of 32: five steps per epoch, 35 in all. Killed once or twice."""
-    settings = replace(SMALL, early_stopping=early_stopping)
+    settings = replace(SHORT_TRAINING, early_stopping=early_stopping)
     whole = run(settings=settings)
     for step in steps:
         with monkeypatch.context() as patch:
@@ -81,23 +81,23 @@ sys.path.insert(0, sys.argv[2])
 import torch
 torch.set_num_threads(1)
 from dataclasses import replace
-from problems import SMALL, LinearGaussian
+from problems import SHORT_TRAINING, LinearGaussian
 from tallsbi.schedule import NETWORK
 from tallsbi.training.loop import train
 theta, x = LinearGaussian().simulate(200, 0)
 print("ready", flush=True)
-train(theta, x, replace(SMALL, epochs=int(sys.argv[3])), NETWORK, seed=3,
+train(theta, x, replace(SHORT_TRAINING, epochs=int(sys.argv[3])), NETWORK, seed=3,
       checkpoint_dir=Path(sys.argv[1]), checkpoint_seconds=0.0)
 """
 
 
 def test_sigkill(tmp_path):
-    settings = replace(SMALL, epochs=120)
+    settings = replace(SHORT_TRAINING, epochs=120)
     folder = tmp_path / "state"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder), str(HERE), str(settings.epochs)], env=environment
+        [sys.executable, "-c", SCRIPT, str(folder), str(HELPERS), str(settings.epochs)], env=environment
     )
     try:
         deadline = time.monotonic() + 90
@@ -118,9 +118,9 @@ def test_sigkill(tmp_path):
         {"seed": 4},
         {"data_seed": 1},
         {"schedule": TOY},
-        {"settings": replace(SMALL, learning_rate=1e-3)},
-        {"settings": replace(SMALL, epochs=8)},
-        {"settings": replace(SMALL, layer_norm=True)},
+        {"settings": replace(SHORT_TRAINING, learning_rate=1e-3)},
+        {"settings": replace(SHORT_TRAINING, epochs=8)},
+        {"settings": replace(SHORT_TRAINING, layer_norm=True)},
     ],
 )
 def test_a_checkpoint_of_another_training_is_ignored(tmp_path, caplog, other):
@@ -165,7 +165,7 @@ def test_a_full_disk_costs_the_checkpoint_only(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(checkpoint, "write_tensors", full)
     trained = run(tmp_path / "state")
     assert "No space left" in caplog.text
-    assert trained.facts["epochs"] == SMALL.epochs
+    assert trained.facts["epochs"] == SHORT_TRAINING.epochs
 
 
 def test_checkpoints_are_as_rare_as_asked(tmp_path):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 from oracles import generator
-from problems import SMALL, LinearGaussian
+from problems import SHORT_TRAINING, LinearGaussian
 
 from tallsbi.algorithms.base import Problem
 from tallsbi.algorithms.gauss import Gauss
 from tallsbi.priors.gaussian import Gaussian
+from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.network_eval import NetworkScore
@@ -80,7 +81,7 @@ def test_losses_are_a_tidy_frame(trained):
 
 def test_published_keeps_the_final_average():
     theta, x = CASE.simulate(100)
-    long = train(theta, x, replace(SMALL, epochs=30, learning_rate=0.05), NETWORK, seed=1)
+    long = train(theta, x, replace(SHORT_TRAINING, epochs=30, learning_rate=0.05), NETWORK, seed=1)
     assert long.facts["epochs"] == long.facts["kept_epoch"] == 30
     assert not long.facts["stopped_early"]
     assert long.facts["validation_loss"] == pytest.approx(float(long.losses["val_loss"].iloc[-1]), rel=1e-12)
@@ -90,7 +91,7 @@ def overfit(**changes):
     """So few rows and so large a rate that the validation loss rises again."""
     theta, x = CASE.simulate(60)
     settings = replace(
-        SMALL, epochs=300, learning_rate=0.01, hidden=(64, 64), validate_every=1, ema_decay=0.9, min_epochs=0,
+        SHORT_TRAINING, epochs=300, learning_rate=0.01, hidden=(64, 64), validate_every=1, ema_decay=0.9, min_epochs=0,
     )  # fmt: skip
     return train(theta, x, replace(settings, **changes), NETWORK, seed=1)
 
@@ -105,17 +106,16 @@ def test_early_stopping_keeps_the_best_and_stops_on_time():
     # Really the weights of that epoch: their loss, computed again from the returned network.
     data = stopped.data
     rows = validation_rows(
-        data.held_out_theta, data.held_out_x, NETWORK, 3, SMALL.validation_draws, _validation_stream()
+        data.held_out_theta,
+        data.held_out_x,
+        NETWORK,
+        3,
+        SHORT_TRAINING.validation_draws,
+        torch_generator(1, "training", "validation"),
     )
-    again = float(row_losses(stopped.network, rows, SMALL.validation_draws).mean())
+    again = float(row_losses(stopped.network, rows, SHORT_TRAINING.validation_draws).mean())
     assert again == pytest.approx(float(curve.min()), rel=1e-9)
     assert float(curve.iloc[-1]) > 1.02 * again
-
-
-def _validation_stream():
-    from tallsbi.random import torch_generator
-
-    return torch_generator(1, "training", "validation")
 
 
 def test_without_early_stopping_the_same_run_goes_on():
@@ -153,7 +153,7 @@ def test_learning_rates_hold_out_the_same_rows():
 
 def test_the_same_seed_gives_the_same_network_and_another_another():
     theta, x = CASE.simulate(100)
-    one, two, other = (train(theta, x, SMALL, NETWORK, seed=seed) for seed in (1, 1, 2))
+    one, two, other = (train(theta, x, SHORT_TRAINING, NETWORK, seed=seed) for seed in (1, 1, 2))
     first, second, third = (
         torch.cat([p.flatten() for p in r.network.parameters()]) for r in (one, two, other)
     )
@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_network_and_another_another():
 def test_a_degenerate_column_does_no_harm():
     theta, x = CASE.simulate(200)
     constant = torch.cat([x, torch.zeros(200, 1)], dim=1)
-    trained = train(theta, constant, SMALL, NETWORK, seed=1)
+    trained = train(theta, constant, SHORT_TRAINING, NETWORK, seed=1)
     assert bool(trained.losses["train_loss"].notna().all())
     assert all(bool(p.isfinite().all()) for p in trained.network.parameters())
 
@@ -172,20 +172,20 @@ def test_a_degenerate_column_does_no_harm():
 def test_a_diverging_training_names_the_rate():
     theta, x = CASE.simulate(200)
     with pytest.raises(TrainingDiverged, match="learning_rate = 1e\\+30"):
-        train(theta, x, replace(SMALL, learning_rate=1e30), NETWORK, seed=1)
+        train(theta, x, replace(SHORT_TRAINING, learning_rate=1e30), NETWORK, seed=1)
 
 
 def test_progress_sees_every_epoch():
-    seen = []
+    epochs_seen = []
 
     def progress(epochs):
         for epoch in epochs:
             yield epoch
-            seen.append(epoch)
+            epochs_seen.append(epoch)
 
     theta, x = CASE.simulate(100)
-    train(theta, x, SMALL, NETWORK, seed=1, progress=progress)
-    assert len(seen) >= SMALL.epochs - 1
+    train(theta, x, SHORT_TRAINING, NETWORK, seed=1, progress=progress)
+    assert len(epochs_seen) >= SHORT_TRAINING.epochs - 1
 
 
 def test_the_split_is_a_partition_of_the_normalised_rows():

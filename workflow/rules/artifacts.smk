@@ -7,13 +7,13 @@ def outputs_of(chosen):
 
 
 def data_of(artifact):
-    """The input of its rule; what is not waited for must not rerun it either."""
+    """The inputs of its rule; an input that is read only if present (`if_present`) must not rerun it either."""
     return {
         name: ancient(path) if name in artifact.if_present else path for name, path in artifact.data.items()
     }
 
 
-for figure in DECLARED.of("figures"):
+for figure in ARTIFACTS.of("figures"):
 
     rule:
         name:
@@ -44,7 +44,7 @@ for figure in DECLARED.of("figures"):
             "../scripts/draw_figure.py"
 
 
-for table in DECLARED.of("tables"):
+for table in ARTIFACTS.of("tables"):
 
     rule:
         name:
@@ -79,7 +79,7 @@ for table in DECLARED.of("tables"):
 # The costs of a run: after all that has a record.
 rule collect_costs:
     input:
-        outputs_of(artifact for artifact in DECLARED.of() if "costs" not in artifact.data),
+        outputs_of(artifact for artifact in ARTIFACTS.of() if "costs" not in artifact.data),
     output:
         f"{RESULTS}/costs.csv",
     log:

@@ -4,14 +4,14 @@ from tallsbi.study.settings.collect import CollectSettings
 
 
 def distances_of(variant, cells):
-    """The distances of a variant; `cells`: tasks and N_train."""
+    """The distances of a variant; `cells` are pairs of task and N_train."""
     return [f"{SBIBM}/{task}/n_train~{n_train}/{variant}/distances.csv" for task, n_train in cells]
 
 
 MAIN_TASKS, TASKS = STUDY.sbibm.main_tasks, STUDY.sbibm.problems
 MAIN_CELLS = [(task, n_train) for task in MAIN_TASKS for n_train in STUDY.sbibm.n_train]
-# Tables of the same columns, one below the other.
-STACKED = {
+# Table -> the tables with the same columns that are stacked in it.
+STACKED_TABLES = {
     "toy/distances": [
         f"{TOY}/{toy}/m~{m}/noise~{noise:g}/distances.csv"
         for toy, dims in STUDY.toy.dims.items()
@@ -24,18 +24,19 @@ STACKED = {
     "sbibm/guidance": distances_of("guidance", MAIN_CELLS),
     "sbibm/other_bounds": distances_of("other_bounds", STUDY.sbibm.measured("other_bounds")),
     "sbibm/steps": [
-        f"{SBIBM}/{task}/steps.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["steps"]["tasks"])
+        f"{SBIBM}/{task}/steps.csv" for task in STUDY.sbibm.present_tasks(CONFIG["sbibm"]["steps"]["tasks"])
     ],
     "sbibm/many": [
-        f"{SBIBM}/{task}/many.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["many"]["tasks"])
+        f"{SBIBM}/{task}/many.csv" for task in STUDY.sbibm.present_tasks(CONFIG["sbibm"]["many"]["tasks"])
     ],
     "sbibm/calibration": [
         f"{SBIBM}/{task}/calibration/{algorithm}.csv"
-        for task in STUDY.sbibm.known(CONFIG["sbibm"]["horizon"]["tasks"])
+        for task in STUDY.sbibm.present_tasks(CONFIG["sbibm"]["horizon"]["tasks"])
         for algorithm in STUDY.sbibm.methods_of("beyond")
     ],
     "sbibm/refined": [
-        f"{SBIBM}/{task}/refined.csv" for task in STUDY.sbibm.known(CONFIG["sbibm"]["refined"]["tasks"])
+        f"{SBIBM}/{task}/refined.csv"
+        for task in STUDY.sbibm.present_tasks(CONFIG["sbibm"]["refined"]["tasks"])
     ],
     "jrnmm/lc2st": [
         f"{JRNMM}/{problem}/n_train~{n_train}/lc2st/{method}/n~{n}.csv"
@@ -49,13 +50,13 @@ STACKED = {
 
 rule collect:
     input:
-        tables=lambda w: STACKED[w.table],
+        tables=lambda w: STACKED_TABLES[w.table],
     output:
         f"{RESULTS}/{{table}}.csv",
     log:
         f"{LOGS}/{{table}}.log",
     wildcard_constraints:
-        table=one_of(STACKED),
+        table=one_of(STACKED_TABLES),
     params:
         code=code("collect"),
         config=CollectSettings("stacked").as_params(),

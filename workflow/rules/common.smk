@@ -1,4 +1,4 @@
-"""What all rules share: the resolved configuration, paths, what a job costs, and the params that decide what reruns."""
+"""What all rules share: the resolved configuration, paths, costs of jobs, and the params that decide what reruns."""
 
 import re
 from functools import cache
@@ -19,9 +19,9 @@ from tallsbi.study.parts import work
 from tallsbi.study.tasks import module_of as task_module
 
 CONFIG = load_or_exit(config, ROOT, config_problems)
-DECLARED = artifacts.read(ROOT, Study(CONFIG))
-# Of the benchmark, what tables, figures and claims need and the configuration asks for.
-STUDY = Study(CONFIG, DECLARED.cells)
+ARTIFACTS = artifacts.read(ROOT, Study(CONFIG))
+# The benchmark is limited to the cells that tables, figures and claims need or the configuration asks for.
+STUDY = Study(CONFIG, ARTIFACTS.cells)
 RESULTS = f"results/{run_name(CONFIG)}"
 TOY, SBIBM, JRNMM = (f"{RESULTS}/{part}" for part in ("toy", "sbibm", "jrnmm"))
 LOGS = f"{RESULTS}/logs"
@@ -37,7 +37,7 @@ if workflow.is_main_process:
     recall_or_exit(Path(RESULTS))
 
 
-# Who works here, so that the next `make results` can tell a working run from a killed one.
+# The guard records this run, so that the next `make results` can tell a working run from a killed one.
 onstart:
     if CONFIG["device"] == "cuda" and workflow.local_exec:
         guard.demand_gpu()
@@ -118,16 +118,18 @@ def versions(*packages):
 def cost(key, size=1, gpu=False):
     """Resources of a rule; the key of its rate (may name wildcards) and its size are values or functions of wildcards."""
 
-    def named(wildcards):
+    def rate_key(wildcards):
         return (key(wildcards) if callable(key) else key).format_map(dict(wildcards.items()))
 
-    def amount(wildcards):
+    def work_units(wildcards):
         return max(1, round(size(wildcards) if callable(size) else size))
 
     return {
-        "key": named,
-        "work": amount,
-        "mem_mb": lambda wildcards, attempt: COSTS.mem_mb(named(wildcards), attempt),
-        "runtime": lambda wildcards, attempt: COSTS.runtime(named(wildcards), amount(wildcards), attempt),
+        "key": rate_key,
+        "work": work_units,
+        "mem_mb": lambda wildcards, attempt: COSTS.mem_mb(rate_key(wildcards), attempt),
+        "runtime": lambda wildcards, attempt: COSTS.runtime(
+            rate_key(wildcards), work_units(wildcards), attempt
+        ),
         **({"gpu": 1} if gpu and CONFIG["device"] == "cuda" else {}),
     }

@@ -1,15 +1,15 @@
 """Distances to the references, tests of calibration, and times."""
 
-VARIANT = "sbibm/{problem}/n_train~{n_train}/{variant}"
-TOY_CELL = "toy/{toy}/{cell}"
-LC2ST = "jrnmm/{problem}/n_train~{n_train}/lc2st/{algorithm}/n~{n}"
+VARIANT_FOLDER = "sbibm/{problem}/n_train~{n_train}/{variant}"
+TOY_CELL_FOLDER = "toy/{toy}/{cell}"
+LC2ST_PATH = "jrnmm/{problem}/n_train~{n_train}/lc2st/{algorithm}/n~{n}"
 
 
 def measure_settings(wildcards):
     return STUDY.sbibm.measure(wildcards.problem, int(wildcards.n_train), wildcards.variant)
 
 
-def measured_samples(wildcards):
+def variant_samples(wildcards):
     """The samples of a variant, method by method."""
     folder = wildcards.problem, wildcards.n_train
     if wildcards.variant == "partial":
@@ -28,13 +28,13 @@ def measure_key(wildcards):
 rule measure:
     input:
         references=lambda w: references_of(w.problem, measure_settings(w).n_obs),
-        samples=measured_samples,
+        samples=variant_samples,
     output:
-        f"{RESULTS}/{VARIANT}/distances.csv",
+        f"{RESULTS}/{VARIANT_FOLDER}/distances.csv",
     log:
-        f"{LOGS}/{VARIANT}/distances.log",
+        f"{LOGS}/{VARIANT_FOLDER}/distances.log",
     benchmark:
-        f"{RECORDS}/{VARIANT}/distances.tsv"
+        f"{RECORDS}/{VARIANT_FOLDER}/distances.tsv"
     wildcard_constraints:
         variant="samples|other_bounds|guidance|partial",
     resources:
@@ -75,11 +75,11 @@ rule measure_toy:
         reference=toy_cell_reference,
         samples=toy_cell_samples,
     output:
-        f"{RESULTS}/{TOY_CELL}/distances.csv",
+        f"{RESULTS}/{TOY_CELL_FOLDER}/distances.csv",
     log:
-        f"{LOGS}/{TOY_CELL}/distances.log",
+        f"{LOGS}/{TOY_CELL_FOLDER}/distances.log",
     benchmark:
-        f"{RECORDS}/{TOY_CELL}/distances.tsv"
+        f"{RECORDS}/{TOY_CELL_FOLDER}/distances.tsv"
     wildcard_constraints:
         cell=r"m~\d+/noise~[0-9.e-]+|steps",
     resources:
@@ -95,27 +95,29 @@ rule measure_toy:
         "../scripts/measure_toy.py"
 
 
+def plain_and_clipped(wildcards, variant):
+    """The samples of an algorithm for the Jansen-Rit model, plain and clipped."""
+    w = wildcards
+    return [
+        path
+        for method in (w.algorithm, f"{w.algorithm}-clip")
+        for path in samples_of("jrnmm", w.problem, w.n_train, variant, method)
+    ]
+
+
 rule test_calibration:
     input:
         network=f"{JRNMM}/{{problem}}/n_train~{{n_train}}/network.safetensors",
         observations=f"{JRNMM}/{{problem}}/observations.nc",
         calibration=f"{JRNMM}/{{problem}}/calibration.nc",
-        drawn=lambda w: [
-            path
-            for method in (w.algorithm, f"{w.algorithm}-clip")
-            for path in samples_of("jrnmm", w.problem, w.n_train, "calibration", method)
-        ],
-        samples=lambda w: [
-            path
-            for method in (w.algorithm, f"{w.algorithm}-clip")
-            for path in samples_of("jrnmm", w.problem, w.n_train, "samples", method)
-        ],
+        drawn=lambda w: plain_and_clipped(w, "calibration"),
+        samples=lambda w: plain_and_clipped(w, "samples"),
     output:
-        f"{RESULTS}/{LC2ST}.csv",
+        f"{RESULTS}/{LC2ST_PATH}.csv",
     log:
-        f"{LOGS}/{LC2ST}.log",
+        f"{LOGS}/{LC2ST_PATH}.log",
     benchmark:
-        f"{RECORDS}/{LC2ST}.tsv"
+        f"{RECORDS}/{LC2ST_PATH}.tsv"
     wildcard_constraints:
         n=r"\d+",
     resources:
@@ -216,7 +218,7 @@ rule measure_refined:
         "../scripts/measure_refined.py"
 
 
-# Accuracy against time steps and time (beyond the paper).
+# Accuracy against the number of time steps and against time (beyond the paper).
 rule time_steps:
     input:
         network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",
@@ -243,7 +245,7 @@ rule time_steps:
         "../scripts/time_network.py"
 
 
-# Error, time and memory as the observations become many.
+# Error, time and memory as the number of observations grows (beyond the paper).
 use rule time_steps as time_many with:
     input:
         network=f"{SBIBM}/{{problem}}/n_train~{STUDY.sbibm.most_simulations}/network.safetensors",

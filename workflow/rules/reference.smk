@@ -41,7 +41,7 @@ rule reference_toy:
         "../scripts/reference_toy.py"
 
 
-# The study of many observations has observations and references of its own.
+# The figure of many observations has observations and references of its own.
 rule observe_many:
     output:
         observations=f"{SBIBM}/{{problem}}/many/observations.nc",
@@ -62,7 +62,7 @@ rule observe_many:
         "../scripts/observe_many.py"
 
 
-# So has the study of refinements.
+# So has the figure of refinements.
 use rule observe_many as observe_refined with:
     output:
         observations=f"{SBIBM}/{{problem}}/refined/observations.nc",

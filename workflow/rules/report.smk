@@ -1,7 +1,7 @@
-"""The report page of the run: every table and figure, the claims, and what it took."""
+"""The report page of the run: every table and figure, the claims, and what the run took."""
 
 REPORT = f"{RESULTS}/report/index.html"
-# What the page reads beside the run's own files; as code, so that a new file time alone reruns nothing.
+# What the page reads beside the files of the run. It counts as code, so that a new file time alone reruns nothing.
 REPORT_FILES = sorted(
     path.relative_to(ROOT).as_posix()
     for pattern in (
@@ -17,9 +17,9 @@ REPORT_FILES = sorted(
 
 rule make_report:
     input:
-        artifacts=outputs_of(DECLARED.of()),
-        # What failed is looked up in the tidy data.
-        data=sorted({path for artifact in DECLARED.of() for path in artifact.data.values()}),
+        artifacts=outputs_of(ARTIFACTS.of()),
+        # The page looks up failures in the tidy data.
+        data=sorted({path for artifact in ARTIFACTS.of() for path in artifact.data.values()}),
     output:
         page=REPORT,
         record=f"{RESULTS}/report/run.json",
@@ -28,7 +28,7 @@ rule make_report:
     params:
         code=code("make_report", *REPORT_FILES),
         config=CONFIG,
-        page=DECLARED.page,
+        page=ARTIFACTS.page,
         versions=versions(
             "jax",
             "matplotlib",

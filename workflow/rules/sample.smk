@@ -1,7 +1,7 @@
 """Draws of tall posteriors: with trained networks, and with the exact scores of the toys."""
 
-SAMPLES = "{part}/{problem}/n_train~{n_train}/{variant}/{algorithm}"
-TOY_SAMPLES = "toy/{toy}/m~{m}/noise~{noise}/T~{steps}"
+SAMPLES_FOLDER = "{part}/{problem}/n_train~{n_train}/{variant}/{algorithm}"
+TOY_SAMPLES_FOLDER = "toy/{toy}/m~{m}/noise~{noise}/T~{steps}"
 
 
 def sample_settings(wildcards):
@@ -9,7 +9,7 @@ def sample_settings(wildcards):
     return part_of(w).sample(w.problem, int(w.n_train), w.variant, w.algorithm, w.scatteritem)
 
 
-def sampled(wildcards):
+def sample_work(wildcards):
     return work.sample_of(part_of(wildcards), sample_settings(wildcards))
 
 
@@ -22,9 +22,9 @@ def sample_key(wildcards):
 
 
 def jobs_with(*forms):
-    """A constraint on {part}, the first wildcard of SAMPLES: the folder must be that of a job with these outputs.
+    """A constraint on {part}, the first wildcard of SAMPLES_FOLDER: the folder must belong to a job with these outputs.
 
-    A constraint is on one wildcard; to state one on several together, it looks ahead.
+    A constraint can only be on one wildcard, so it looks ahead at the others.
     """
     folders = [folder for part in STUDY.trained.values() for folder in part.folders(*forms)]
     ahead = rf"(?=(?:{one_of(folders)})(?:-clip)?/batch~)" if folders else "(?!)"
@@ -54,7 +54,7 @@ def toy_samples(toy, m, noise, steps, method):
 
 
 def network_of(wildcards):
-    """The network that samples: for guidance one of its own."""
+    """The network that samples; guidance has one of its own."""
     folder = "guidance/" if wildcards.variant == "guidance" else ""
     return f"{RESULTS}/{wildcards.part}/{wildcards.problem}/n_train~{wildcards.n_train}/{folder}network.safetensors"
 
@@ -64,23 +64,23 @@ def observations_of(wildcards):
     return f"{RESULTS}/{wildcards.part}/{wildcards.problem}/{name}.nc"
 
 
-# One algorithm for a batch of the datasets and all n: the paper's samples, those with other bounds of uniform priors,
+# One algorithm on a batch of the datasets, for all n: the paper's samples, samples with other bounds of uniform priors,
 # and one draw for every calibration pair. Plain and clipped draws come from one job if both are needed.
 rule sample:
     input:
         network=network_of,
         observations=observations_of,
     output:
-        plain=f"{RESULTS}/{SAMPLES}/batch~{{scatteritem}}.nc",
-        clipped=f"{RESULTS}/{SAMPLES}-clip/batch~{{scatteritem}}.nc",
+        plain=f"{RESULTS}/{SAMPLES_FOLDER}/batch~{{scatteritem}}.nc",
+        clipped=f"{RESULTS}/{SAMPLES_FOLDER}-clip/batch~{{scatteritem}}.nc",
     log:
-        f"{LOGS}/{SAMPLES}/batch~{{scatteritem}}.log",
+        f"{LOGS}/{SAMPLES_FOLDER}/batch~{{scatteritem}}.log",
     benchmark:
-        f"{RECORDS}/{SAMPLES}/batch~{{scatteritem}}.tsv"
+        f"{RECORDS}/{SAMPLES_FOLDER}/batch~{{scatteritem}}.tsv"
     wildcard_constraints:
         part=jobs_with("plain", "clipped"),
     resources:
-        **cost(sample_key, sampled, gpu=True),
+        **cost(sample_key, sample_work, gpu=True),
     params:
         code=lambda w: code("sample", module_of(w.algorithm), task_module(w.problem)),
         config=lambda w: sample_settings(w).as_params(),
@@ -89,31 +89,31 @@ rule sample:
         "../scripts/sample.py"
 
 
-# Plain only: also with the prior that a network has learned, and for each observation alone.
+# Only plain draws; so too with the prior that a network has learned (guidance), and for each observation alone.
 use rule sample as sample_plain with:
     output:
-        plain=f"{RESULTS}/{SAMPLES}/batch~{{scatteritem}}.nc",
+        plain=f"{RESULTS}/{SAMPLES_FOLDER}/batch~{{scatteritem}}.nc",
     wildcard_constraints:
         part=jobs_with("plain"),
 
 
 use rule sample as sample_clipped with:
     output:
-        clipped=f"{RESULTS}/{SAMPLES}-clip/batch~{{scatteritem}}.nc",
+        clipped=f"{RESULTS}/{SAMPLES_FOLDER}-clip/batch~{{scatteritem}}.nc",
     wildcard_constraints:
         part=jobs_with("clipped"),
 
 
 rule sample_partial:
     input:
-        network=f"{RESULTS}/{GROUPS}/network.safetensors",
+        network=f"{RESULTS}/{GROUPS_FOLDER}/network.safetensors",
         observations=f"{SBIBM}/{{problem}}/observations.nc",
     output:
-        [f"{RESULTS}/{GROUPS}/{method}.nc" for method in STUDY.sbibm.group_methods],
+        [f"{RESULTS}/{GROUPS_FOLDER}/{method}.nc" for method in STUDY.sbibm.group_methods],
     log:
-        f"{LOGS}/{GROUPS}/samples.log",
+        f"{LOGS}/{GROUPS_FOLDER}/samples.log",
     benchmark:
-        f"{RECORDS}/{GROUPS}/samples.tsv"
+        f"{RECORDS}/{GROUPS_FOLDER}/samples.tsv"
     resources:
         **cost(
             "sample_partial/{encoder}/{problem}",
@@ -134,11 +134,11 @@ rule sample_partial:
 
 rule sample_toy:
     output:
-        f"{RESULTS}/{TOY_SAMPLES}/{{method}}.nc",
+        f"{RESULTS}/{TOY_SAMPLES_FOLDER}/{{method}}.nc",
     log:
-        f"{LOGS}/{TOY_SAMPLES}/{{method}}.log",
+        f"{LOGS}/{TOY_SAMPLES_FOLDER}/{{method}}.log",
     benchmark:
-        f"{RECORDS}/{TOY_SAMPLES}/{{method}}.tsv"
+        f"{RECORDS}/{TOY_SAMPLES_FOLDER}/{{method}}.tsv"
     wildcard_constraints:
         method=one_of(STUDY.toy.methods) + "(-clip)?",
     resources:

@@ -1,8 +1,8 @@
-"""Simulations to train on, and observations to explain."""
+"""Simulations to train on, and observations to infer parameters from."""
 
-# Work of a job: hundreds of simulations, or observations.
-OBSERVED = {"observations": "observe/{problem}", "calibration": "calibrate/{problem}"}
-SIMULATED = {"simulations": "simulate/{problem}", "groups": "simulate_groups/{problem}"}
+# File -> the key of the rate of the job that makes it.
+OBSERVE_KEYS = {"observations": "observe/{problem}", "calibration": "calibrate/{problem}"}
+SIMULATE_KEYS = {"simulations": "simulate/{problem}", "groups": "simulate_groups/{problem}"}
 
 
 def simulate_settings(wildcards):
@@ -13,12 +13,14 @@ def observe_settings(wildcards):
     return part_of(wildcards).observe(wildcards.problem, wildcards.observations)
 
 
-def simulated(wildcards):
+def simulate_work(wildcards):
+    """Hundreds of simulations."""
     settings = simulate_settings(wildcards)
     return settings.count * (settings.members or 1) / 100
 
 
-def observed(wildcards):
+def observe_work(wildcards):
+    """Observations."""
     settings = observe_settings(wildcards)
     return settings.sets * settings.count
 
@@ -32,9 +34,9 @@ rule simulate:
     benchmark:
         f"{RECORDS}/{{part}}/{{problem}}/{{simulations}}.tsv"
     wildcard_constraints:
-        simulations=one_of(SIMULATED),
+        simulations=one_of(SIMULATE_KEYS),
     resources:
-        **cost(lambda w: SIMULATED[w.simulations], simulated),
+        **cost(lambda w: SIMULATE_KEYS[w.simulations], simulate_work),
     params:
         code=lambda w: code("simulate", task_module(w.problem)),
         config=lambda w: simulate_settings(w).as_params(),
@@ -52,9 +54,9 @@ rule observe:
     benchmark:
         f"{RECORDS}/{{part}}/{{problem}}/{{observations}}.tsv"
     wildcard_constraints:
-        observations=one_of(OBSERVED),
+        observations=one_of(OBSERVE_KEYS),
     resources:
-        **cost(lambda w: OBSERVED[w.observations], observed),
+        **cost(lambda w: OBSERVE_KEYS[w.observations], observe_work),
     params:
         code=lambda w: code("observe", task_module(w.problem)),
         config=lambda w: observe_settings(w).as_params(),

@@ -1,11 +1,11 @@
-"""Networks: every candidate is trained, one of them samples; guidance and partial factorisation have their own."""
+"""Networks: all candidates are trained and one is selected; guidance and partial factorisation have their own."""
 
 from tallsbi.study.settings.select import Candidate
 
-CANDIDATE = "{part}/{problem}/training/n_train~{n_train}/bs~{batch_size}-lr~{learning_rate}"
-CHOSEN = "{part}/{problem}/n_train~{n_train}"
-GUIDANCE = "sbibm/{problem}/n_train~{n_train}/guidance"
-GROUPS = "sbibm/{problem}/n_train~{n_train}/partial/n_max~{n_max}-{encoder}"
+CANDIDATE_FOLDER = "{part}/{problem}/training/n_train~{n_train}/bs~{batch_size}-lr~{learning_rate}"
+CHOSEN_FOLDER = "{part}/{problem}/n_train~{n_train}"
+GUIDANCE_FOLDER = "sbibm/{problem}/n_train~{n_train}/guidance"
+GROUPS_FOLDER = "sbibm/{problem}/n_train~{n_train}/partial/n_max~{n_max}-{encoder}"
 
 
 def train_settings(wildcards):
@@ -23,7 +23,7 @@ def groups_settings(wildcards):
 
 
 def candidates_of(part, problem, n_train, name):
-    """A file of every candidate."""
+    """The file of this name of every candidate."""
     return [
         f"{RESULTS}/{part}/{problem}/training/n_train~{n_train}/{candidate.folder}/{name}"
         for candidate in STUDY.trained[part].candidates(problem)
@@ -34,18 +34,18 @@ rule train:
     input:
         f"{RESULTS}/{{part}}/{{problem}}/simulations.nc",
     output:
-        network=f"{RESULTS}/{CANDIDATE}/network.safetensors",
-        losses=f"{RESULTS}/{CANDIDATE}/losses.csv",
+        network=f"{RESULTS}/{CANDIDATE_FOLDER}/network.safetensors",
+        losses=f"{RESULTS}/{CANDIDATE_FOLDER}/losses.csv",
     log:
-        f"{LOGS}/{CANDIDATE}.log",
+        f"{LOGS}/{CANDIDATE_FOLDER}.log",
     benchmark:
-        f"{RECORDS}/{CANDIDATE}.tsv"
+        f"{RECORDS}/{CANDIDATE_FOLDER}.tsv"
     resources:
         **cost("train/{part}", lambda w: work.train(train_settings(w)), gpu=True),
     params:
         code=lambda w: code("train", task_module(w.problem)),
         config=lambda w: train_settings(w).as_params(),
-        checkpoints=f"{RESULTS}/{CANDIDATE}/checkpoints",
+        checkpoints=f"{RESULTS}/{CANDIDATE_FOLDER}/checkpoints",
         versions=versions("numpy", "torch"),
     script:
         "../scripts/train.py"
@@ -55,18 +55,18 @@ use rule train as train_guidance with:
     input:
         f"{SBIBM}/{{problem}}/simulations.nc",
     output:
-        network=f"{RESULTS}/{GUIDANCE}/network.safetensors",
-        losses=f"{RESULTS}/{GUIDANCE}/losses.csv",
+        network=f"{RESULTS}/{GUIDANCE_FOLDER}/network.safetensors",
+        losses=f"{RESULTS}/{GUIDANCE_FOLDER}/losses.csv",
     log:
-        f"{LOGS}/{GUIDANCE}/training.log",
+        f"{LOGS}/{GUIDANCE_FOLDER}/training.log",
     benchmark:
-        f"{RECORDS}/{GUIDANCE}/training.tsv"
+        f"{RECORDS}/{GUIDANCE_FOLDER}/training.tsv"
     resources:
         **cost("train_guidance", lambda w: work.train(guidance_settings(w)), gpu=True),
     params:
         code=lambda w: code("train", task_module(w.problem)),
         config=lambda w: guidance_settings(w).as_params(),
-        checkpoints=f"{RESULTS}/{GUIDANCE}/checkpoints",
+        checkpoints=f"{RESULTS}/{GUIDANCE_FOLDER}/checkpoints",
         versions=versions("numpy", "torch"),
 
 
@@ -74,18 +74,18 @@ rule train_partial:
     input:
         f"{SBIBM}/{{problem}}/groups.nc",
     output:
-        network=f"{RESULTS}/{GROUPS}/network.safetensors",
-        losses=f"{RESULTS}/{GROUPS}/losses.csv",
+        network=f"{RESULTS}/{GROUPS_FOLDER}/network.safetensors",
+        losses=f"{RESULTS}/{GROUPS_FOLDER}/losses.csv",
     log:
-        f"{LOGS}/{GROUPS}/training.log",
+        f"{LOGS}/{GROUPS_FOLDER}/training.log",
     benchmark:
-        f"{RECORDS}/{GROUPS}/training.tsv"
+        f"{RECORDS}/{GROUPS_FOLDER}/training.tsv"
     resources:
         **cost("train_partial/{encoder}", lambda w: work.train_groups(groups_settings(w)), gpu=True),
     params:
         code=lambda w: code("train_partial", task_module(w.problem)),
         config=lambda w: groups_settings(w).as_params(),
-        checkpoints=f"{RESULTS}/{GROUPS}/checkpoints",
+        checkpoints=f"{RESULTS}/{GROUPS_FOLDER}/checkpoints",
         versions=versions("numpy", "torch"),
     script:
         "../scripts/train_partial.py"
@@ -95,10 +95,10 @@ rule select:
     input:
         networks=lambda w: candidates_of(w.part, w.problem, w.n_train, "network.safetensors"),
     output:
-        network=f"{RESULTS}/{CHOSEN}/network.safetensors",
-        choice=f"{RESULTS}/{CHOSEN}/choice.json",
+        network=f"{RESULTS}/{CHOSEN_FOLDER}/network.safetensors",
+        choice=f"{RESULTS}/{CHOSEN_FOLDER}/choice.json",
     log:
-        f"{LOGS}/{CHOSEN}/selection.log",
+        f"{LOGS}/{CHOSEN_FOLDER}/selection.log",
     params:
         code=code("select"),
         config=lambda w: part_of(w).select(w.problem).as_params(),

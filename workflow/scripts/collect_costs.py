@@ -1,4 +1,4 @@
-"""What the run has taken per stage, and what the paper's sizes will take."""
+"""What the run has cost per stage, and what the paper's sizes will cost."""
 
 from tallsbi.runner.job import start
 

@@ -12,9 +12,9 @@ from tallsbi.study.report.render import to_html
 
 page_path = job.output("page").resolve()
 run = page_path.parents[1]
-given = {**snakemake.params.page, "config": job.settings, "versions": snakemake.params.versions}
-# Paths of a rule count from the working directory, those of the page from where it lies.
-record = RunRecord.from_params(given).with_paths(lambda path: str(Path(path).resolve()))
+params = {**snakemake.params.page, "config": job.settings, "versions": snakemake.params.versions}
+# Paths of a rule are relative to the working directory, those of the page to its own folder.
+record = RunRecord.from_params(params).with_paths(lambda path: str(Path(path).resolve()))
 page = gather(Sources(Path(snakemake.scriptdir).resolve().parents[1], run, page_path), record)
 write(record, page.facts, run, job.output("record"))
 job.write(to_html(page), "page")

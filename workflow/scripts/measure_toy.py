@@ -12,5 +12,5 @@ from tallsbi.study.stages.measure_toy import distance_table
 
 settings = ToyMeasureSettings.from_params(job.settings)
 runs = [read_dataset(path) for path in snakemake.input.samples]
-reference, bar = read_dataset(snakemake.input.reference), partial(job.progress, label="runs")
-job.write(distance_table(runs, reference, settings, bar))
+reference, progress = read_dataset(snakemake.input.reference), partial(job.progress, label="runs")
+job.write(distance_table(runs, reference, settings, progress))

@@ -13,6 +13,6 @@ from tallsbi.study.stages.sample import sample_all
 
 settings = SizedSampleSettings.from_params(job.settings)
 saved, observations = read_network(snakemake.input.network), read_dataset(snakemake.input.observations)
-bar = partial(job.progress, label=f"{' and '.join(settings.names)}: numbers of observations and batches")
-for output, draws in enumerate(sample_all(settings, saved, observations, bar).values()):
+progress = partial(job.progress, label=f"{' and '.join(settings.names)}: numbers of observations and batches")
+for output, draws in enumerate(sample_all(settings, saved, observations, progress).values()):
     job.write(draws, output)

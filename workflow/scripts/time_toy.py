@@ -3,7 +3,7 @@
 from tallsbi.runner.job import set_threads, start
 
 job = start(snakemake)
-set_threads(1)  # the job holds all cores so that none is busy otherwise; the methods are timed on one
+set_threads(1)  # the job reserves all cores, so that nothing runs beside it; the methods are timed on one
 
 from functools import partial
 

@@ -2,8 +2,7 @@
 
 One file per algorithm: the algorithm NAME lives in `tallsbi/algorithms/<name>.py` (lower case) and is the class
 called `ALGORITHM` there. Nothing else has to know of it, and nothing is imported before it is asked for, so that a
-change to one algorithm reruns the jobs of that algorithm only. `register` adds one from elsewhere, for use in a
-session of one's own.
+change to one algorithm reruns the jobs of that algorithm only. `register` adds one from elsewhere, for this process.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class SharedSettings:
     """What a configuration says for all methods at once.
 
     `clip`: half-width of the box of a `-clip` method. `eta`: DDIM's churn by the number of steps, `eta_default` for
-    any other. `switch_over`: the level of sqrt(alpha) of `tallsbi.compose.base.WeightedScore`. `prior_term`: that of
+    any other number. `switch_over` and `prior_term`: those of `tallsbi.compose.base.WeightedScore` and
     `tallsbi.compose.fnpse.FactorisedScore`.
     """
 
@@ -81,7 +80,7 @@ def settings_of(name: str) -> list[str]:
 
 
 def _fields(name: str, module: str) -> list[str]:
-    """Annotated names of a class after those of its parents, in the order of its dataclass; none if not of tallsbi."""
+    """Annotated names of a class, its parents' first, as in its dataclass; none for a class outside tallsbi."""
     for node in _statements(module):
         if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
             source = node.module or ""
@@ -124,7 +123,10 @@ def build(name: str, settings: Mapping[str, Any], *, clip: float = 3.0) -> Algor
 
 
 def configured(name: str, settings: Mapping[str, Any], shared: SharedSettings) -> Algorithm:
-    """A method from its own settings and those all share; `algorithm` among them, where it is not the name's own."""
+    """The algorithm of a method, from its own settings and the shared ones.
+
+    The setting `algorithm` names it where the name of the method does not.
+    """
     chosen = dict(settings)
     base = base_name(name)
     name = chosen.pop("algorithm", base) + name.removeprefix(base)

@@ -1,7 +1,7 @@
 """AUTO: GAUSS_PD for few observations, CLT for many, if the network has summaries beside it.
 
-The central limit theorem needs some observations, and the composed score loses its way with many: each where it is
-the better one (see `docs/research.md`).
+The central limit theorem needs more than a few observations, and errors of the composed score grow with their number:
+each serves where it is the better one (see `docs/research.md`).
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tallsbi.samplers.base import Noise, Samples
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(GaussPD):
-    """The settings of GAUSS_PD, and from how many observations on CLT draws instead."""
+    """The settings of GAUSS_PD; from `clt_from` observations on CLT draws instead."""
 
     clt_from: int = 8
 

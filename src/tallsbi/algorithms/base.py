@@ -1,4 +1,4 @@
-"""An algorithm is a composition and a sampler, with their settings.
+"""What an algorithm is: most are a composition and a sampler, with their settings.
 
 `sample` takes a `Problem` (score, prior and the observations of B datasets) and returns S draws of each tall
 posterior. `score_evaluations` says what that costs, in evaluations of the score per sample and observation.
@@ -24,7 +24,7 @@ from tallsbi.shapes import Observations, States
 @runtime_checkable
 class Likelihood(Protocol):
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
-        """Of the observations of every dataset given parameters, but for a constant."""
+        """Log likelihood of the observations of every dataset, up to a constant."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Problem:
     prior: DiffusedPrior
     x: Observations
     likelihood: Likelihood | None = None
-    """Of the same observations, where one was learnt (see `tallsbi.summaries`)."""
+    """That of the same observations, where one was learnt (see `tallsbi.summaries`)."""
 
     @property
     def datasets(self) -> int:
@@ -69,7 +69,7 @@ class Algorithm(ABC):
     def sample_both(
         self, problem: Problem, samples: int, noise: Noise, progress: Progress = iter
     ) -> tuple[Samples, Samples]:
-        """Draws of a clipped algorithm without and with its clipping, from the same noise: as `sample` gives them."""
+        """Draws without and with the clipping, from the same noise, each as `sample` would give them."""
         self._require_box()
         start = noise.states()
         plain = replace(self, clip=None).sample(problem, samples, noise, progress)

@@ -36,8 +36,10 @@ class LikelihoodWithBeginning(Likelihood, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CLT(Algorithm):
-    """`particles`: as many as draws, but at least so many, move together (fewer where few draws are asked for in few
-    dimensions); `moves`: after each rise of the likelihood's power; `steps`: at the end."""
+    """At least `particles` particles move together, or 64 + 32 m where that is less, and as many as draws asked for.
+
+    `moves`: Langevin steps after each rise of the likelihood's power; `steps`: Langevin steps at the end.
+    """
 
     steps: int = 20
     particles: int = 512
@@ -75,20 +77,20 @@ class CLT(Algorithm):
 
         particles = Particles(beginning.draw(_start(prior, B, count, noise), noise), rest, start, noise)
         theta = temper(particles, self.moves, self.steps)
-        order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may have one ancestor
+        order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may share an ancestor
         theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))
-        none = torch.zeros(B, dtype=torch.int64)
+        no_events = torch.zeros(B, dtype=torch.int64)
         lost = (~theta.isfinite().all(-1)).sum(1).cpu()
         times = torch.full((B,), torch.nan, dtype=torch.float64)
-        return Samples(theta, Health(none, times, lost, times))
+        return Samples(theta, Health(no_events, times, lost, times))
 
 
 def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:
-    here = prior.to(device=noise.generators[0].device)  # drawn where the generators are
+    prior = prior.to(device=noise.generators[0].device)  # drawn where the generators are
     if len(noise.generators) == 1:
-        start = here.sample(datasets * count, noise.generators[0]).float().unflatten(0, (datasets, count))
+        start = prior.sample(datasets * count, noise.generators[0]).float().unflatten(0, (datasets, count))
     else:
-        start = torch.stack([here.sample(count, generator).float() for generator in noise.generators])
+        start = torch.stack([prior.sample(count, generator).float() for generator in noise.generators])
     return start.to(noise.device)
 
 

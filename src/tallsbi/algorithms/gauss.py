@@ -23,7 +23,7 @@ from tallsbi.samplers.ddim import DDIM
 from tallsbi.shapes import States
 
 PUBLISHED, WHITENED = "published", "whitened"
-# cov_steps and cov_samples that are not given: those of the paper, and those that leave no error worth more of them.
+# cov_steps and cov_samples unless given: those of the paper, and those beyond which more hardly help.
 _RUNS = {PUBLISHED: (100, 1000), WHITENED: (WHITENED_STEPS, WHITENED_SAMPLES)}
 _LEAST_VARIANCE = 1e-8  # added to each variance, relative to the prior's
 

@@ -19,7 +19,7 @@ from tallsbi.compose.gauss_pd import GaussPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.samplers.base import Noise
 
-_SCORES_AT_ONCE = 4_000_000  # scores held at once
+_SCORES_AT_ONCE = 4_000_000  # numbers in the scores of a block
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class GaussPD(EstimatesCovariances, PositiveDefiniteAlgorithm):
     `narrowest` and `widest` bound those covariances relative to the prior's. `churn` repairs what the Gaussian
     approximation of the kernels gets wrong, and follows the errors of a network more closely. 0.5 was chosen on five
     tasks (`docs/research.md`): 0 and 0.1 are far worse where posteriors are not Gaussian, 1 is a little closer on
-    average and more sure of itself where the network is wrong.
+    average and more overconfident where the network is wrong.
     """
 
     steps: int = 50

@@ -12,7 +12,7 @@ from tallsbi.compose.jac_pd import JacPDScore
 from tallsbi.compose.loewner import bind_blocks
 from tallsbi.samplers.base import Noise
 
-_OBSERVATIONS = 100  # held at once; samples are taken in blocks as well
+_OBSERVATIONS = 100  # evaluated at once; samples are taken in blocks as well
 
 
 @dataclass(frozen=True, kw_only=True)

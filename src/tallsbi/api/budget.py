@@ -1,8 +1,8 @@
 """`fit(budget="5 min")`: width, learning rate and epochs for the time there is.
 
-The time of a step is measured for networks of several widths, and the widest is taken that has time for enough steps.
-Short trainings with several learning rates choose the rate; the rest of the time is epochs. What a budget buys depends
-on the machine: for the same network elsewhere, give the settings that were chosen.
+The time of an epoch is measured for networks of several widths, and the widest is taken that has time for enough
+steps. Short trainings choose the learning rate; the rest of the time is epochs. The choice depends on the machine: for
+the same network elsewhere, give the settings that were chosen.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tallsbi.training.settings import TrainingSettings
 
 WIDTHS = ((64, 64, 64), (128, 128, 128), (256, 256, 256))
 RATES = (3e-4, 1e-3, 3e-3)
-_WORDS = {1: "s sec secs second seconds", 60: "m min mins minute minutes", 3600: "h hr hour hours"}
-_UNITS = {word: unit for unit, words in _WORDS.items() for word in words.split()}
-_STEPS = 15_000  # that a network should be trained for before it is made wider
-_BATCHES = 15  # timed
-_PILOTS = 0.15  # share of the time that trainings with other learning rates take
+_UNIT_NAMES = {1: "s sec secs second seconds", 60: "m min mins minute minutes", 3600: "h hr hour hours"}
+_UNIT_SECONDS = {name: seconds for seconds, unit_names in _UNIT_NAMES.items() for name in unit_names.split()}
+_FEWEST_STEPS = 15_000  # a wider network is taken only if it has time for these
+_TIMED_BATCHES = 15
+_PILOT_SHARE = 0.15  # of the time, for the short trainings that choose the learning rate
 _MOST_EPOCHS = 5000
 
 
@@ -38,7 +38,7 @@ def seconds_of(budget: Any) -> float:
         value = float(budget)
     elif isinstance(budget, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]+)\s*", budget.lower())
-        unit = None if match is None else _UNITS.get(match[2])
+        unit = None if match is None else _UNIT_SECONDS.get(match[2])
         value = None if match is None or unit is None else float(match[1]) * unit
     if value is None or not 0 < value < float("inf"):
         raise ValueError(f"budget = {budget!r}: give a time, such as '5 min', '90 s', '1 h', or seconds.")
@@ -63,37 +63,37 @@ class Budget:
         """Settings for what is left; `share` of it is for training, the rest for what comes after."""
         end = time.monotonic() + max(share * self.left, 0.0)
         widths = WIDTHS if "hidden" in self.free else (settings.hidden,)
-        hidden, per_epoch = widths[0], float("inf")
+        hidden, seconds_per_epoch = widths[0], float("inf")
         for width in widths:
             run = new_run(replace(settings, hidden=width))
             needed = epoch_seconds(run)
-            enough = (end - time.monotonic()) / needed * -(
-                -len(run.data.theta) // settings.batch_size
-            ) >= _STEPS
+            steps_per_epoch = -(-len(run.data.theta) // settings.batch_size)
+            enough = (end - time.monotonic()) / needed * steps_per_epoch >= _FEWEST_STEPS
             if width == widths[0] or enough:
-                hidden, per_epoch = width, needed
+                hidden, seconds_per_epoch = width, needed
             if not enough:
                 break
         chosen = replace(settings, hidden=hidden)
         if "learning_rate" in self.free:
-            each = _PILOTS * (end - time.monotonic()) / len(RATES)
-            if each >= 3 * per_epoch:
-                losses = {rate: _pilot(new_run(replace(chosen, learning_rate=rate)), each) for rate in RATES}
+            seconds = _PILOT_SHARE * (end - time.monotonic()) / len(RATES)
+            if seconds >= 3 * seconds_per_epoch:
+                losses = {
+                    rate: _pilot(new_run(replace(chosen, learning_rate=rate)), seconds) for rate in RATES
+                }
                 chosen = replace(chosen, learning_rate=min(losses, key=lambda rate: losses[rate]))
         epochs = chosen.epochs
         if "epochs" in self.free:
-            epochs = int(min(max((end - time.monotonic()) / per_epoch, 1), _MOST_EPOCHS))
+            epochs = int(min(max((end - time.monotonic()) / seconds_per_epoch, 1), _MOST_EPOCHS))
         # Validated often enough that there is a best network when time is up.
-        every = min(chosen.validate_every, max(1, epochs // 20))
-        minimum = min(chosen.min_epochs, epochs)
-        return Choice(
-            replace(chosen, epochs=epochs, validate_every=every, min_epochs=minimum), end, self.seconds
-        )
+        validate_every = min(chosen.validate_every, max(1, epochs // 20))
+        min_epochs = min(chosen.min_epochs, epochs)
+        chosen = replace(chosen, epochs=epochs, validate_every=validate_every, min_epochs=min_epochs)
+        return Choice(chosen, end, self.seconds)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and when training has to end."""
+    """The settings that were chosen, and the time at which training has to end, for a budget of `seconds`."""
 
     settings: TrainingSettings
     end: float
@@ -106,7 +106,7 @@ class Choice:
             f"epochs={s.epochs}"
         )
 
-    def say(self, progress: bool | None) -> None:
+    def announce(self, progress: bool | None) -> None:
         if progress is not False:
             print(f"fit: {self}", file=sys.stderr)
 
@@ -123,15 +123,16 @@ class Choice:
 
 
 def epoch_seconds(run: Run) -> float:
-    """What an epoch takes, from a few batches; the run is spent."""
-    rows, some = len(run.data.theta), min(len(run.data.theta), _BATCHES * run.settings.batch_size)
+    """The time of an epoch, measured on a few batches; the run is of no other use afterwards."""
+    rows = len(run.data.theta)
+    timed_rows = min(rows, _TIMED_BATCHES * run.settings.batch_size)
     run.settings = replace(run.settings, validate_every=10**6, epochs=10**6)
-    run.data = replace(run.data, theta=run.data.theta[:some], x=run.data.x[:some], weights=None)
+    run.data = replace(run.data, theta=run.data.theta[:timed_rows], x=run.data.x[:timed_rows], weights=None)
     run.one_epoch()  # the first one is slower
     start = time.monotonic()
     run.one_epoch()
-    # A fifth more for validation, checkpoints and other work of the machine.
-    return 1.2 * max(time.monotonic() - start, 1e-6) * rows / some
+    # A fifth more, for validation, checkpoints and other work of the machine.
+    return 1.2 * max(time.monotonic() - start, 1e-6) * rows / timed_rows
 
 
 def _pilot(run: Run, seconds: float) -> float:
@@ -149,8 +150,8 @@ def _pilot(run: Run, seconds: float) -> float:
 
 def free(given: dict[str, Any], defaults: dict[str, Any]) -> frozenset[str]:
     """The settings that were left at their defaults."""
-    return frozenset(name for name, value in given.items() if _same(value, defaults[name]))
+    return frozenset(name for name, value in given.items() if _is_default(value, defaults[name]))
 
 
-def _same(value: Any, default: Any) -> bool:
+def _is_default(value: Any, default: Any) -> bool:
     return tuple(value) == tuple(default) if isinstance(default, Sequence) else value == default

@@ -26,7 +26,8 @@ from tallsbi.storage.tensors import read_tensors, write_tensors
 Simulator = Callable[..., Any]
 """Parameters [N, m] (torch, float32) in, one observation each out: [N, d], torch, numpy or lists."""
 
-NAME = "the simulator's result"
+RESULT = "the simulator's result"
+"""What error messages call what a simulator returned."""
 
 
 class SimulationError(ValueError):
@@ -41,7 +42,7 @@ class SimulationError(ValueError):
 
 
 class WrongResult(ValueError):
-    """A simulator that returns something else than observations: no failure of some parameters."""
+    """A simulator returned something other than observations: not a failure of some parameters."""
 
 
 class Stack(NamedTuple):
@@ -59,8 +60,8 @@ class Stack(NamedTuple):
         return missing.any(1)
 
 
-def stacked(rows: list[np.ndarray | None], name: str = NAME) -> Stack:
-    """Rows of one shape, or of one shape but for the length of the first axis: shorter ones end with NaN."""
+def stacked(rows: list[np.ndarray | None], name: str = RESULT) -> Stack:
+    """Rows of one shape, or of one shape except for the length of the first axis: shorter ones end with NaN."""
     shapes = {row.shape for row in rows if row is not None}
     longest = max(shapes, default=(1,))
     if len({shape[1:] for shape in shapes}) > 1 or len({len(shape) for shape in shapes}) > 1:
@@ -81,9 +82,9 @@ def stacked(rows: list[np.ndarray | None], name: str = NAME) -> Stack:
 def rows_of(result: Any, count: int, batched: bool) -> list[np.ndarray]:
     """One array per parameter, at least one axis each."""
     if isinstance(result, (list, tuple)) and batched and len({np.shape(row) for row in result}) > 1:
-        arrays = [as_tensor(row, NAME).float().numpy() for row in result]  # of different lengths
+        arrays = [as_tensor(row, RESULT).float().numpy() for row in result]  # of different lengths
     else:
-        array = as_tensor(result, NAME).float().numpy()
+        array = as_tensor(result, RESULT).float().numpy()
         if not batched:
             return [array.reshape(1) if array.ndim == 0 else array]
         if array.ndim < 2 or len(array) != count or 0 in array.shape:
@@ -96,17 +97,17 @@ def rows_of(result: Any, count: int, batched: bool) -> list[np.ndarray]:
                 )
             )
             raise WrongResult(
-                f"{NAME} has shape {array.shape} for {count} parameters: expected [{count}, d]; {hint}."
+                f"{RESULT} has shape {array.shape} for {count} parameters: expected [{count}, d]; {hint}."
             )
         arrays = list(array)
     if len(arrays) != count:
-        raise WrongResult(f"{NAME} is a list of {len(arrays)} observations for {count} parameters.")
+        raise WrongResult(f"{RESULT} is a list of {len(arrays)} observations for {count} parameters.")
     return arrays
 
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Rows of a chunk, None where the simulator raised an exception, and its words by row."""
+    """Rows of a chunk, None where the simulator raised an exception; the text of each, by row, and the last one."""
 
     rows: list[np.ndarray | None]
     errors: dict[int, str] = field(default_factory=dict)
@@ -115,7 +116,10 @@ class Chunk:
 
 @dataclass(frozen=True, eq=False)
 class Manner:
-    """How the simulator wants its parameters: `batched` as rows, `numpy` as arrays in place of tensors."""
+    """How the simulator wants its parameters: `batched` as rows, `numpy` as arrays in place of tensors.
+
+    `stop`: at the first exception, instead of going on with other parameters.
+    """
 
     simulator: Simulator
     batched: bool
@@ -128,7 +132,7 @@ class Manner:
 
     def chunk(self, arguments: tuple[Tensor, ...], seed: int) -> Chunk:
         with seeded(self.simulator, seed):
-            return self._many(arguments) if self.batched else self._one_by_one(arguments)
+            return self._at_once(arguments) if self.batched else self._one_by_one(arguments)
 
     def _one_by_one(self, arguments: tuple[Tensor, ...]) -> Chunk:
         rows: list[np.ndarray | None] = []
@@ -138,7 +142,7 @@ class Manner:
             try:
                 result = self.call(single)
             except Exception as error:
-                errors[i], cause = words_of(error), error
+                errors[i], cause = error_text(error), error
                 rows.append(None)
                 if self.stop:
                     break
@@ -146,26 +150,27 @@ class Manner:
                 rows += rows_of(result, 1, False)
         return Chunk(rows, errors, cause)
 
-    def _many(self, arguments: tuple[Tensor, ...]) -> Chunk:
+    def _at_once(self, arguments: tuple[Tensor, ...]) -> Chunk:
         """Where a call fails, halves of it are called until the rows that fail are alone."""
         count = len(arguments[0])
         try:
             result = self.call(arguments)
         except Exception as error:
             if self.stop or count == 1:
-                return Chunk([None] * count, dict.fromkeys(range(count), words_of(error)), error)
+                return Chunk([None] * count, dict.fromkeys(range(count), error_text(error)), error)
             middle = count // 2
             first, second = (
-                self._many(tuple(a[part] for a in arguments)) for part in (slice(middle), slice(middle, None))
+                self._at_once(tuple(a[part] for a in arguments))
+                for part in (slice(middle), slice(middle, None))
             )
-            moved = {middle + row: text for row, text in second.errors.items()}
-            return Chunk([*first.rows, *second.rows], {**first.errors, **moved})
+            second_errors = {middle + row: text for row, text in second.errors.items()}
+            return Chunk([*first.rows, *second.rows], {**first.errors, **second_errors})
         return Chunk([*rows_of(result, count, True)])
 
 
-def words_of(error: BaseException) -> str:
-    where = traceback.extract_tb(error.__traceback__)
-    place = f" ({where[-1].filename}, line {where[-1].lineno})" if where else ""
+def error_text(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
 
 
@@ -177,38 +182,39 @@ def serial(manner: Manner, jobs: dict[int, Any]) -> Iterator[tuple[int, Chunk]]:
 def parallel(manner: Manner, jobs: dict[int, Any], workers: int) -> Iterator[tuple[int, Chunk]]:
     # A forked process has the simulator already; elsewhere it is pickled.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    pool = ProcessPoolExecutor(workers, context, _adopt, (manner,))
+    pool = ProcessPoolExecutor(workers, context, _start_process, (manner,))
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-            futures = {pool.submit(_work, *job): start for start, job in jobs.items()}
+            futures = {pool.submit(_chunk_in_process, *job): start for start, job in jobs.items()}
         pending = set(futures)
         while pending:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
                 yield futures[future], future.result()
     except BrokenProcessPool as error:
+        unfinished = pending | done
+        theta = jobs[min(futures[future] for future in unfinished)][0][0][0]
         raise SimulationError(
-            f"a process of the simulator ended without a word (out of memory, or a crash in compiled code) while "
-            f"{len(pending) + len(done)} chunks were unfinished, the first begins with theta = "
-            f"{jobs[min(futures[f] for f in pending | done)][0][0][0].tolist()}; try workers=1, or fewer rows per "
-            "chunk (chunk_size), with a checkpoint_dir to keep what is finished.",
-            jobs[min(futures[f] for f in pending | done)][0][0][0],
+            "a process of the simulator ended without an error message (out of memory, or a crash in compiled code) "
+            f"while {len(unfinished)} chunks were unfinished, the first begins with theta = {theta.tolist()}; try "
+            "workers=1, or fewer rows per chunk (chunk_size), with a checkpoint_dir to keep what is finished.",
+            theta,
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_adopted: list[Manner] = []
+_process_manner: list[Manner] = []  # the manner of this process, once it is set
 
 
-def _adopt(manner: Manner) -> None:
+def _start_process(manner: Manner) -> None:
     torch.set_num_threads(1)  # threads of a forked process can wait for each other forever
-    _adopted[:] = [manner]
+    _process_manner[:] = [manner]
 
 
-def _work(arguments: tuple[Tensor, ...], seed: int) -> Chunk:
-    return replace(_adopted[0].chunk(arguments, seed), cause=None)  # not every exception can be sent
+def _chunk_in_process(arguments: tuple[Tensor, ...], seed: int) -> Chunk:
+    return replace(_process_manner[0].chunk(arguments, seed), cause=None)  # not every exception can be sent
 
 
 class Store:
@@ -220,12 +226,15 @@ class Store:
         self.folder = folder
         if folder is not None:
             digests = [files.digest(a.contiguous().numpy().tobytes()) for a in arguments]
-            self.name = [*digests, seed, size, code_digest(manner.simulator)]
+            self.identity = [*digests, seed, size, code_digest(manner.simulator)]
 
     def write(self, start: int, chunk: Chunk) -> None:
         if self.folder is None:
             return
-        header = {"simulation": self.name, "errors": {str(row): text for row, text in chunk.errors.items()}}
+        header = {
+            "simulation": self.identity,
+            "errors": {str(row): text for row, text in chunk.errors.items()},
+        }
         tensors = {str(i): torch.from_numpy(row) for i, row in enumerate(chunk.rows) if row is not None}
         if len({tensor.shape for tensor in tensors.values()}) == 1:
             tensors = {"x": stacked(chunk.rows).x}
@@ -240,12 +249,11 @@ class Store:
             tensors, header = read_tensors(path, "np")
         except files.DataError:
             return None  # damaged: simulated again
-        if header["simulation"] != self.name:
+        if header["simulation"] != self.identity:
             return None
         errors = {int(row): text for row, text in header["errors"].items()}
-        whole = tensors.get("x")
+        x = tensors.get("x")
         rows = [
-            None if i in errors else (tensors[str(i)] if whole is None else whole[i])
-            for i in range(header["rows"])
+            None if i in errors else (tensors[str(i)] if x is None else x[i]) for i in range(header["rows"])
         ]
         return Chunk(rows, errors)

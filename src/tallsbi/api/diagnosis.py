@@ -1,11 +1,11 @@
-"""Is a tall posterior calibrated? How far it is off, simulation-based calibration, and l-C2ST, the tests through `sbi`.
+"""Is a tall posterior calibrated? How far it is off, simulation-based calibration (SBC, from `sbi`), and l-C2ST.
 
 All take N pairs (theta_i, dataset i of n observations of theta_i) and the posterior's draws for each dataset. Direction
 and size come from the offsets of theta_i from the draws (`tallsbi.metrics.calibration`). SBC ranks theta_i among the
 draws: uniform ranks mean that credible intervals cover what they promise, on average over the prior. l-C2ST asks at
 one observed dataset whether a classifier can tell draws from parameters (see `tallsbi.metrics.lc2st`). With many
-observations the classifier often learns nothing; so the same test is tried on draws that are shifted by a standard
-deviation on purpose, and where it does not see that it says so.
+observations the classifier often learns nothing. So the same test is tried on draws that are shifted by a standard
+deviation on purpose, and the report says so where it does not notice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tallsbi.api.failures import advice
 from tallsbi.api.inputs import METHOD
 from tallsbi.api.simulation import Calling
 from tallsbi.metrics.calibration import Calibration, detectable, width_error
-from tallsbi.metrics.calibration import calibration as measured
+from tallsbi.metrics.calibration import calibration as offsets_and_coverage
 from tallsbi.metrics.lc2st import LocalTest, local_statistic, local_test
 from tallsbi.metrics.tarp import credibilities, uniformity
 from tallsbi.priors.base import Prior
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 _SIGNIFICANCE = 0.05
 _MIN_DATASETS = 3
 _CONCLUSIVE_DATASETS = 100  # datasets from which on tests that do not reject say something
-_PROBE = (
-    1.0  # standard deviations that draws are shifted by, up and down, to see whether l-C2ST has any power
-)
-_C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is no chance
+_POWER_SHIFT = 1.0  # standard deviations, up and down: shifted draws show whether l-C2ST has any power
+_C2ST_MARGIN = 0.1  # a C2ST this far from one half, and three standard errors, is not chance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,9 +91,9 @@ class Diagnosis:
         `tallsbi.api.horizon`), and draws are spread like the prior."""
         p_values = [*self.ks_p_values, *([self.local_p_value] if self.local is not None else [])]
         p_values += [] if self.tarp is None else [self.tarp_p_value]
-        chance = max(_C2ST_MARGIN, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
-        tested = min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + chance
-        return bool(tested and not self.size.departures)
+        margin = max(_C2ST_MARGIN, 3 * np.sqrt(0.25 / (2 * len(self.ranks))))
+        passed = min(p_values) >= _SIGNIFICANCE / len(p_values) and self.c2st_prior.max() <= 0.5 + margin
+        return bool(passed and not self.size.departures)
 
     def __str__(self) -> str:
         lines = [
@@ -107,7 +105,7 @@ class Diagnosis:
             shares = f"{size.coverage_50.value[i]:4.2f}   {size.coverage_90.value[i]:4.2f}"
             width, shift = size.rms_z.cell(i), size.mean_z.cell(i)
             lines.append(f"{i:10d}   {p:16.3f}   {c:13.3f}   {width:17s}   {shift:18s}   {shares}")
-        lines += [f"coordinate {each.coordinate}: {each}" for each in size.departures]
+        lines += [f"coordinate {departure.coordinate}: {departure}" for departure in size.departures]
         if self.local is not None:
             statistic = self.local.statistics.mean()
             lines.append(
@@ -194,11 +192,10 @@ def diagnose(
     drawn = drawing.draw(self.engine, algorithm, method, x, samples, seed, progress)
     local = None
     if observed is not None:
-        theta_o = drawing.draw(self.engine, algorithm, method, observed, max(samples, 1000), seed, progress)[
-            0
-        ]
+        local_samples = max(samples, 1000)
+        theta = drawing.draw(self.engine, algorithm, method, observed, local_samples, seed, progress)
         local = LocalSettings(
-            theta_o,
+            theta[0],
             observed[0],
             inputs.count(classifiers, "classifiers"),
             inputs.count(permutations, "permutations"),
@@ -224,21 +221,21 @@ def diagnosed(
             f"{_MIN_DATASETS}; raise `datasets`, or, if draws were lost, {advice(method)}."
         )
     theta, x, drawn = theta[usable], x[usable], drawn[usable]
-    ranks, p_values, to_prior = calibration(theta, x, drawn, seed)
+    ranks, p_values, c2st_prior = rank_tests(theta, x, drawn, seed)
     latent = prior.to_latent(theta).numpy(), prior.to_latent(drawn).numpy()
-    size = measured(x.shape[1], *latent, numpy_generator(seed, "api", "diagnosis"))
-    balls = credibilities(theta, drawn, torch_generator(seed, "api", "tarp"))
+    size = offsets_and_coverage(x.shape[1], *latent, numpy_generator(seed, "api", "diagnosis"))
+    tarp = credibilities(theta, drawn, torch_generator(seed, "api", "tarp"))
     diagnosis = Diagnosis(
-        x.shape[1], method, drawn.shape[1], ranks, p_values, to_prior, size, tarp=balls, names=tuple(names)
+        x.shape[1], method, drawn.shape[1], ranks, p_values, c2st_prior, size, tarp=tarp, names=tuple(names)
     )
-    return diagnosis if local is None else replace(diagnosis, **local_calibration(theta, x, drawn, local))
+    return diagnosis if local is None else replace(diagnosis, **local_tests(theta, x, drawn, local))
 
 
-def calibration(
+def rank_tests(
     theta: Float[Tensor, "N m"], x: Float[Tensor, "N n d"], drawn: Float[Tensor, "N S m"], seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ranks [N, m], the p-value of their uniformity [m], and the C2ST of the draws to the prior [m]."""
-    # Not all of `check_sbc`: its C2ST tells whole ranks from continuous ones, whatever the posterior.
+    # Not all of `check_sbc`: one of its C2STs tells integer ranks from continuous ones, whatever the posterior.
     from sbi.diagnostics.sbc import check_prior_vs_dap, check_uniformity_frequentist, run_sbc
 
     samples = drawn.shape[1]
@@ -250,11 +247,11 @@ def calibration(
             theta, x.flatten(1), _Draws(drawn), num_posterior_samples=samples, show_progress_bar=False
         )
         p_values = check_uniformity_frequentist(ranks, samples)
-        to_prior = check_prior_vs_dap(theta, averaged)
-    return ranks.numpy(), p_values.numpy(), to_prior.numpy()
+        c2st_prior = check_prior_vs_dap(theta, averaged)
+    return ranks.numpy(), p_values.numpy(), c2st_prior.numpy()
 
 
-def local_calibration(
+def local_tests(
     theta: Float[Tensor, "N m"],
     x: Float[Tensor, "N n d"],
     drawn: Float[Tensor, "N S m"],
@@ -272,11 +269,11 @@ def local_calibration(
     observed = parameters(local.theta), ((local.x - mean) / std).flatten().float()
     test = local_test(*pairs, *observed, classifiers=local.classifiers, permutations=local.permutations)
     rejected = []
-    for shift in (-_PROBE, _PROBE):
-        moved = (
+    for shift in (-_POWER_SHIFT, _POWER_SHIFT):
+        shifted = (
             parameters(drawn[:, 0] + shift * drawn.std(1)),
             parameters(local.theta + shift * local.theta.std(0)),
         )
-        statistic = local_statistic(pairs[0], moved[0], pairs[2], moved[1], observed[1])
+        statistic = local_statistic(pairs[0], shifted[0], pairs[2], shifted[1], observed[1])
         rejected.append(statistic > np.quantile(test.null, 1 - _SIGNIFICANCE))
     return {"local": test, "local_power": float(np.mean(rejected))}

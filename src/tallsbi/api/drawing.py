@@ -1,4 +1,4 @@
-"""Draws for many datasets: in turns that fit into memory, each dataset with a random stream of its own."""
+"""Draws for many datasets: in blocks that fit into memory, each dataset with a random stream of its own."""
 
 import hashlib
 
@@ -13,8 +13,8 @@ from tallsbi.progress import Progress
 from tallsbi.random import torch_generator
 from tallsbi.shapes import Observations, States
 
-_LARGEST_ARRAY = 30_000_000  # numbers of the largest array of a call; more datasets are solved in turns
-_SECONDS = 3.0  # before a bar appears unasked
+_LARGEST_ARRAY = 30_000_000  # numbers in the largest array of a block of datasets
+_BAR_DELAY = 3.0  # seconds before a bar appears that was not asked for
 
 
 def draw(
@@ -26,13 +26,13 @@ def draw(
     seed: int,
     progress: bool | None,
 ) -> States:
-    """Draws of every dataset, with warnings of what went wrong."""
+    """Draws for every dataset, with warnings of what went wrong."""
     width = max(samples, getattr(algorithm, "cov_samples", 0))
     size = max(1, _LARGEST_ARRAY // (width * min(x.shape[1], 100) * engine.prior.dim))
     runs = []
-    for part in x.split(size):
-        generators = [_stream(seed, dataset) for dataset in part]
-        runs.append(engine.sample(algorithm, part, samples, generators, bar(method, progress)))
+    for block in x.split(size):
+        generators = [_stream(seed, dataset) for dataset in block]
+        runs.append(engine.sample(algorithm, block, samples, generators, bar(method, progress)))
     theta = torch.cat([run.theta for run in runs])
     lost = torch.cat([run.health.lost_definiteness for run in runs])
     failures.warn(method, theta, engine.prior, lost)
@@ -40,7 +40,7 @@ def draw(
 
 
 def _stream(seed: int, dataset: Float[Tensor, "n d"]) -> torch.Generator:
-    """A stream named by what the dataset holds: the same beside any others, another for another dataset."""
+    """A stream named by the content of the dataset, so that draws do not depend on the datasets beside it."""
     digest = hashlib.sha256(dataset.contiguous().numpy().tobytes()).hexdigest()
     return torch_generator(seed, "api", "draws", digest)
 
@@ -51,5 +51,5 @@ def bar(label: str, show: bool | None = None, total: int | None = None) -> Progr
         return iter
     from tqdm.auto import tqdm
 
-    options = {"disable": None, "delay": _SECONDS} if show is None else {}
+    options = {"disable": None, "delay": _BAR_DELAY} if show is None else {}
     return lambda items: tqdm(items, desc=label, total=total, leave=show is True, **options)

@@ -1,7 +1,7 @@
 """Tall posteriors with a trained network: observations in, draws out, both in their own space.
 
 The network, the diffusion and the prior live in the normalised latent space (see `tallsbi.scores.normaliser`);
-this is where one goes in and comes out. All B datasets are solved in one call.
+an engine maps to it and back. All B datasets are solved in one call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tallsbi.shapes import Observations, States
 from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
 from tallsbi.summaries.likelihood import SummaryLikelihood
 
-_ROWS_EMBEDDED = 2000  # at once
+_ROWS_PER_CALL = 2000  # of an embedding
 
 
 def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1.0) -> Prior:
@@ -42,7 +42,7 @@ def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1
 
 
 class Engine(ABC):
-    """What draws: a trained score with its prior."""
+    """A trained score with its prior, from which draws are made."""
 
     prior: Prior
     dtype: torch.dtype
@@ -62,16 +62,16 @@ class Engine(ABC):
 
     def placed(self, device: Any = None, precision: Any = None) -> Engine:
         """The same on another device or in another precision; None: as it is."""
-        for key, value, only in (("device", device, "cpu"), ("precision", precision, FLOAT32)):
-            if value is not None and str(value) != only:
+        for key, value, default in (("device", device, "cpu"), ("precision", precision, FLOAT32)):
+            if value is not None and str(value) != default:
                 raise ValueError(
-                    f"{key} = {str(value)!r}: a {type(self).__name__} draws with {only!r} only, since its network is "
-                    f"not one that `fit` made; leave out {key}."
+                    f"{key} = {str(value)!r}: a {type(self).__name__} draws with {default!r} only, since its network "
+                    f"is not one that `fit` made; leave out {key}."
                 )
         return self
 
     def scaled(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
-        """Observations on the scale on which they are compared with the training's: their own, or logarithms."""
+        """Observations on the scale of the training range: their own, or logarithms."""
         return x
 
     def sample(
@@ -113,7 +113,7 @@ class NetworkEngine(Engine):
     """A trained network and its prior. `bounds_factor` is 2 where published results are repeated, else 1.
 
     `learned_covariance` says that the network's own prior score is used, with this covariance [m, m] for its
-    precision (see `with_learned_prior`). `summaries` were learnt of the same simulations, for the method CLT.
+    precision (see `with_learned_prior`). `summaries` were learnt from the same simulations, for the method CLT.
     `precision`: of the network's hidden products (`tallsbi.scores.precision`).
     """
 
@@ -145,7 +145,7 @@ class NetworkEngine(Engine):
         return self.saved.network.architecture.x_dim == len(self.saved.normaliser.x_mean) + 1
 
     def with_learned_prior(self, runner: Sampler, samples: int, generator: torch.Generator) -> NetworkEngine:
-        """The same with the prior the network has learned; its covariance is that of samples of `runner`."""
+        """The same with the prior that the network has learned; its covariance is that of samples of `runner`."""
         if not self.knows_prior:
             raise ValueError(
                 "this network has no prior score of its own; train it with drop_context > 0 to give it one."
@@ -158,7 +158,7 @@ class NetworkEngine(Engine):
         return replace(self, learned_covariance=torch.cov(theta.double().mT))
 
     def problem(self, x: Observations) -> Problem:
-        # A copy: `to` converts a network in place, and this one is not ours.
+        # A copy: `to` converts a network in place.
         network = copy.deepcopy(self.saved.network).to(dtype=self.dtype, device=self.device)
         score = NetworkScore(network, self.saved.schedule, self.precision)
         inputs = self.saved.normaliser.x(x.double()).to(dtype=self.dtype, device=self.device)
@@ -189,14 +189,14 @@ class NetworkEngine(Engine):
         epochs: int,
         seconds: float = math.inf,
     ) -> NetworkEngine:
-        """The same with summaries learnt of these simulations, for the method CLT."""
+        """The same with summaries learnt from these simulations, for the method CLT."""
         theta = self.saved.normaliser.theta(latent)
         rows = theta.to(self.device), self._features(x).to(self.device)
         learnt = SummaryLikelihood.fit(*rows, seed, min(epochs, SUMMARY_EPOCHS), seconds)
         return replace(self, summaries=None if learnt is None else learnt.to("cpu"))
 
     def with_repeats(self, latent: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> NetworkEngine:
-        """The same with summaries as uncertain as several observations of the same parameters show."""
+        """The same with summaries calibrated by r observations of each of D parameters."""
         if self.summaries is None or not len(x):
             return self
         theta = self.saved.normaliser.theta(latent)
@@ -204,12 +204,12 @@ class NetworkEngine(Engine):
 
     @torch.no_grad()
     def _features(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b e"]:
-        """What the network sees of an observation: standardised, and embedded where it has an embedding."""
+        """Observations as the network sees them: standardised, and embedded where it has an embedding."""
         rows = self.saved.normaliser.x(x.double()).float().reshape(-1, x.shape[-1])
         rows = with_context(rows) if self.knows_prior else rows
         embedding = self.saved.network.x_embedding
-        parts = [embedding(part) for part in rows.split(_ROWS_EMBEDDED)]
-        return torch.cat(parts).reshape(*x.shape[:-1], -1)
+        blocks = [embedding(block) for block in rows.split(_ROWS_PER_CALL)]
+        return torch.cat(blocks).reshape(*x.shape[:-1], -1)
 
     def to_parameter(self, theta: States) -> States:
         return self.prior.to_parameter(self.saved.normaliser.latent(theta))
@@ -217,12 +217,12 @@ class NetworkEngine(Engine):
     def scaled(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
         if not self.saved.normaliser.log_x:
             return x
-        wrong = (x <= 0).nonzero()
-        if len(wrong):
-            *place, coordinate = (int(i) for i in wrong[0])
+        outside = (x <= 0).nonzero()
+        if len(outside):
+            *place, coordinate = (int(i) for i in outside[0])
             where = " of dataset ".join(str(i) for i in reversed(place))
             raise ValueError(
-                f"x_obs: observation {where} is {float(x[tuple(wrong[0])]):g} in coordinate {coordinate}, but the "
+                f"x_obs: observation {where} is {float(x[tuple(outside[0])]):g} in coordinate {coordinate}, but the "
                 "network was trained with log_x = True: only positive observations have a logarithm."
             )
         return x.log()

@@ -1,10 +1,10 @@
-"""Packages that only some calls need: `pip install tallsbi` leaves them out, an extra brings them."""
+"""Packages that only some calls need: `pip install tallsbi` leaves them out, `tallsbi[<extra>]` has them."""
 
 from importlib.util import find_spec
 
 
 def require(extra: str, *modules: str) -> None:
-    """Says which extra is missing before any work is done."""
+    """Refuses a call whose packages are missing, before any work is done."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
         raise ImportError(

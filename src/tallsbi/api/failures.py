@@ -11,11 +11,11 @@ from tallsbi.api.inputs import METHOD
 from tallsbi.priors.base import Prior
 from tallsbi.shapes import States
 
-_PLAUSIBLE_DEVIATIONS = 8.0  # standard deviations from the mean of a prior without bounds
+_PLAUSIBLE_DEVIATIONS = 8.0  # standard deviations from the mean, for a prior without bounds
 
 
 def advice(method: str) -> str:
-    """What to do about draws that are lost, other than what was done."""
+    """What to do about the draws that this method lost."""
     if base_name(method) not in (METHOD, "GAUSS_PD"):
         return f"use {METHOD}, a `-clip` variant, or more steps"
     return "train longer or on more simulations, and look at observations far from them"

@@ -4,7 +4,6 @@ The second file holds the prior, the training range and the digest of the first,
 are not taken for one. No code is stored and none is run when a file is read.
 """
 
-import hashlib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -21,20 +20,21 @@ from tallsbi.api.training_range import TrainingRange
 from tallsbi.priors.description import from_json, to_json
 from tallsbi.scores.embedded_network import build
 from tallsbi.scores.network_file import read_network, write_network
-from tallsbi.storage.files import DataError
+from tallsbi.storage.files import DataError, digest
 from tallsbi.storage.tensors import read_tensors, write_tensors
 from tallsbi.summaries.likelihood import SummaryLikelihood
 
 NETWORK, POSTERIOR = "network.safetensors", "posterior.safetensors"
 _FORMAT = "tallsbi posterior 1"
-_COVARIANCE, _FILL, _CONDITIONS, _SUMMARIES = "learned_covariance", "layout.fill", "conditions", "summaries."
+_COVARIANCE, _FILL, _CONDITIONS = "learned_covariance", "layout.fill", "conditions"
+_SUMMARIES_PREFIX = "summaries."
 _DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def save(
     folder: str | Path,
-    posterior: NetworkEngine,
-    known: TrainingRange | None,
+    engine: NetworkEngine,
+    training_range: TrainingRange | None,
     layout: Layout,
     conditions: Tensor | None,
     horizons: Mapping[str, Horizon],
@@ -45,25 +45,25 @@ def save(
     header = {
         "format": _FORMAT,
         "version": tallsbi.__version__,
-        "prior": to_json(posterior.prior),
-        "bounds_factor": posterior.bounds_factor,
-        "dtype": str(posterior.dtype).removeprefix("torch."),
-        "precision": posterior.precision,
-        "farthest": None if known is None else known.farthest,
+        "prior": to_json(engine.prior),
+        "bounds_factor": engine.bounds_factor,
+        "dtype": str(engine.dtype).removeprefix("torch."),
+        "precision": engine.precision,
+        "farthest": None if training_range is None else training_range.farthest,
         "layout": layout.to_json(),
         "horizons": {method: horizon.to_json() for method, horizon in horizons.items()},
     }
-    tensors = {} if known is None else known.tensors()
-    if posterior.learned_covariance is not None:
-        tensors[_COVARIANCE] = posterior.learned_covariance
-    if posterior.summaries is not None:
-        learnt, header["summaries"] = posterior.summaries.tensors()
-        tensors |= {f"{_SUMMARIES}{name}": tensor for name, tensor in learnt.items()}
+    tensors = {} if training_range is None else training_range.tensors()
+    if engine.learned_covariance is not None:
+        tensors[_COVARIANCE] = engine.learned_covariance
+    if engine.summaries is not None:
+        learnt, header["summaries"] = engine.summaries.tensors()
+        tensors |= {f"{_SUMMARIES_PREFIX}{name}": tensor for name, tensor in learnt.items()}
     for name, values in ((_FILL, layout.fill), (_CONDITIONS, conditions)):
         if values is not None and values.numel():
             tensors[name] = values
     folder.mkdir(parents=True, exist_ok=True)
-    write_network(posterior.saved, folder / NETWORK)
+    write_network(engine.saved, folder / NETWORK)
     header["network"] = _digest(folder / NETWORK)
     write_tensors(tensors, header, folder / POSTERIOR)
 
@@ -94,23 +94,24 @@ def load(
             summaries=_summaries(tensors, header.get("summaries")),
             precision=str(header.get("precision", "float32")),
         )
-        known = None
+        training_range = None
         if header["farthest"] is not None:
-            known = TrainingRange.restored(tensors, float(header["farthest"]))
-        plain = Layout((len(engine.saved.normaliser.x_mean),))
-        layout = Layout.from_json(header["layout"], tensors.get(_FILL)) if "layout" in header else plain
-        horizons = {name: Horizon.from_json(each) for name, each in header.get("horizons", {}).items()}
-        return engine, known, layout, tensors.get(_CONDITIONS), horizons
+            training_range = TrainingRange.restored(tensors, float(header["farthest"]))
+        layout = Layout((len(engine.saved.normaliser.x_mean),))
+        if "layout" in header:
+            layout = Layout.from_json(header["layout"], tensors.get(_FILL))
+        horizons = {method: Horizon.from_json(plain) for method, plain in header.get("horizons", {}).items()}
+        return engine, training_range, layout, tensors.get(_CONDITIONS), horizons
     except (KeyError, TypeError, ValueError) as error:
         reason = str(error).removesuffix(": delete it and rerun")
         raise DataError(f"cannot load {folder}: {reason}; save the posterior again.") from error
 
 
 def _summaries(tensors: dict[str, Tensor], header: dict[str, Any] | None) -> SummaryLikelihood | None:
-    names = [name for name in tensors if name.startswith(_SUMMARIES)]
-    learnt = {name.removeprefix(_SUMMARIES): tensors.pop(name) for name in names}
+    names = [name for name in tensors if name.startswith(_SUMMARIES_PREFIX)]
+    learnt = {name.removeprefix(_SUMMARIES_PREFIX): tensors.pop(name) for name in names}
     return None if header is None else SummaryLikelihood.restored(learnt, header)
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return digest(path.read_bytes())

@@ -11,16 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tallsbi.api import inputs
+from tallsbi.api import habits, inputs
 from tallsbi.api.budget import Budget, free, seconds_of
 from tallsbi.api.devices import device_of, precision_of
 from tallsbi.api.drawing import bar
 from tallsbi.api.engine import NetworkEngine
-from tallsbi.api.horizon import SHARE, checked_share, measure_after_fit
+from tallsbi.api.horizon import HORIZON_SHARE, checked_share, measure_after_fit
 from tallsbi.api.pairs import training_pairs
 from tallsbi.api.priors import as_prior
-from tallsbi.api.repeats import SHARE as REPEATED
-from tallsbi.api.repeats import with_repeats
+from tallsbi.api.repeats import REPEATS_SHARE, with_repeats
 from tallsbi.api.simulation import Calling
 from tallsbi.api.training_range import TrainingRange
 from tallsbi.random import integer_seed
@@ -34,8 +33,8 @@ from tallsbi.training.settings import TrainingSettings
 if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
-_CONDITIONS = 1000  # conditions of training that are kept, to simulate with
-_TRAINING = 0.6  # share of a budget, after the simulations: summaries follow
+_KEPT_CONDITIONS = 1000  # of the training, to simulate with later
+_TRAINING_SHARE = 0.6  # of what simulating leaves of a budget: summaries follow
 _CHECKPOINT_SECONDS = 60.0
 
 
@@ -68,6 +67,7 @@ def fit(
     progress: bool | None = None,
     device: Any = "cpu",
     precision: str = FLOAT32,
+    **others: Any,
 ) -> TallPosterior:
     """Trains the score network on single observations.
 
@@ -84,7 +84,7 @@ def fit(
     independently of theta: an array [K, c] to draw from or a function of N to [N, c]. The simulator is then called with
     (theta, condition), and observations are given as [n, d + c] or as a tuple (x, condition).
 
-    `embedding`: what turns an observation of any shape, x [N, ...], into features, trained with the network: "mlp",
+    `embedding`: turns an observation of any shape, x [N, ...], into features, and is trained with the network: "mlp",
     "cnn", "gru", `tallsbi.MLP`, `CNN` or `GRU` with their sizes, or any torch module. Observations of different lengths
     are a list of arrays; an embedding then gets a mask as its second argument.
 
@@ -93,17 +93,18 @@ def fit(
     positive and standardised in log space. `summaries`: also learn summaries of single observations, with which many
     are taken together (method CLT, see `tallsbi.summaries`; not with `condition` or dropped failures).
     `budget`, such as "5 min": hidden, learning_rate and epochs, where they are not given, are chosen for this time,
-    which counts from the call on, and are printed. `checkpoint_dir`: where an interrupted simulation or training is
-    taken up again. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
+    which counts from the call on, and are printed. `checkpoint_dir`: from its files an interrupted simulation or
+    training goes on. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
     to measure up to how many observations the posterior can be trusted (`TallPosterior.horizon`): 0.1, or none where
-    there is a `budget`; half as many again are repeats of the same parameters, which show how far summaries can be
-    believed. `device`: "cpu" or "cuda", where the network is trained and, unless `sample` says otherwise,
-    draws are made; `precision`: "float32", or "bfloat16" for draws with faster hidden products (docs/precision.md).
+    there is a `budget`; half as many again are repeats of the same parameters, which show how exact the summaries are.
+    `device`: "cpu" or "cuda", where the network is trained and, unless `sample` says otherwise, draws are made;
+    `precision`: "float32", or "bfloat16" for draws with faster hidden products (docs/precision.md).
     `progress`: a bar always or never; by default after a few seconds. The same seed gives the same
     network, also where the simulator draws from global streams or from a generator of its own.
     """
+    habits.known_options("fit", fit, others)
     start, prior = time.monotonic(), as_prior(prior)
-    share = checked_share((SHARE if budget is None else 0) if horizon is None else horizon)
+    share = checked_share((HORIZON_SHARE if budget is None else 0) if horizon is None else horizon)
     # All that can be wrong is found before the simulator runs, which may take hours.
     device = device_of(device)
     precision = precision_of(precision, device)
@@ -120,11 +121,11 @@ def fit(
     )
     if embedding is not None:
         described(embedding)
-    allowed = None
+    time_budget = None
     if budget is not None:
         given = {"hidden": hidden, "learning_rate": learning_rate, "epochs": epochs}
         defaults = {name: parameter.default for name, parameter in inspect.signature(fit).parameters.items()}
-        allowed = Budget(seconds_of(budget), start, free(given, defaults))
+        time_budget = Budget(seconds_of(budget), start, free(given, defaults))
     folder = None if checkpoint_dir is None else Path(checkpoint_dir)
     how = Calling(
         batched=batched,
@@ -144,43 +145,44 @@ def fit(
         by_step=embedding is not None,
         log_x=log_x,
     )
-    settings = replace(settings, ema_decay=_decay(len(pairs.theta), batch_size))
+    settings = replace(settings, ema_decay=_ema_decay(len(pairs.theta), batch_size))
     latent, layout = prior.to_latent(pairs.theta), pairs.layout
-    placed = latent.to(device), pairs.rows.to(device)
+    data = latent.to(device), pairs.rows.to(device)
     weights = None if pairs.weights is None else pairs.weights.to(device)
     stream = integer_seed(seed, "api", "training")
 
-    def new(settings: TrainingSettings) -> Run:
+    def start_run(settings: TrainingSettings) -> Run:
         if embedding is None:
             logarithms = log_x and not layout.log_x
             options: Any = {"seed": stream, "weights": weights, "log_x": logarithms}
-            return new_run(*placed, settings, NETWORK, **options)
+            return new_run(*data, settings, NETWORK, **options)
         sizes = layout.shape, layout.flags, layout.condition
         options = {"seed": stream, "weights": weights}
-        return embedded_run(placed[0], placed[1], embedding, *sizes, settings, NETWORK, **options)
+        return embedded_run(data[0], data[1], embedding, *sizes, settings, NETWORK, **options)
 
     show = bar("training", progress)
-    if allowed is not None:
-        choice = allowed.choose(new, settings, _TRAINING)
-        choice.say(progress)
+    if time_budget is not None:
+        choice = time_budget.choose(start_run, settings, _TRAINING_SHARE)
+        choice.announce(progress)
         settings, show = choice.settings, choice.until_the_end(show)
-    trained = finish(new(settings), folder, _CHECKPOINT_SECONDS, show)
+    trained = finish(start_run(settings), folder, _CHECKPOINT_SECONDS, show)
     if how.folder is not None:
         shutil.rmtree(how.folder, ignore_errors=True)  # another simulator must not find them
     engine = NetworkEngine(trained.saved("api").cpu(), prior, device=device, precision=precision)
     # Dropped failures leave another law of x, and conditions are not drawn anew with every dataset.
     if summaries and pairs.weights is None and not layout.condition:
-        seconds = math.inf if allowed is None else max(0.0, allowed.left)
+        seconds = math.inf if time_budget is None else max(0.0, time_budget.left)
         stream = integer_seed(seed, "api", "summaries")
         engine = engine.with_summaries(latent, pairs.rows, stream, epochs, seconds)
-        more = int(REPEATED * share * len(pairs.theta))
-        engine = with_repeats(engine, layout, source, more, seed, how)
-    known = TrainingRange.of(engine.scaled(pairs.rows.double()))
-    posterior = cls(engine, layout.columns, known, trained.history, layout, pairs.conditions[:_CONDITIONS])
+        repeats = int(REPEATS_SHARE * share * len(pairs.theta))
+        engine = with_repeats(engine, layout, source, repeats, seed, how)
+    training_range = TrainingRange.of(engine.scaled(pairs.rows.double()))
+    conditions = pairs.conditions[:_KEPT_CONDITIONS]
+    posterior = cls(engine, layout.columns, training_range, trained.history, layout, conditions)
     measure_after_fit(posterior, source, int(share * len(pairs.theta)), seed, how)
     return posterior
 
 
-def _decay(rows: int, batch_size: int) -> float:
+def _ema_decay(rows: int, batch_size: int) -> float:
     """Weights averaged over about ten epochs, a thousand steps at most: short trainings must not lag behind."""
     return min(0.999, 1 - 0.1 / max(1, rows // batch_size))

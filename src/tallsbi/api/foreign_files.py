@@ -1,8 +1,8 @@
 """Posteriors whose network is a module of the user's or of sbi, on disk without pickle.
 
-The folder holds the weights (`network.safetensors`) and the rest (`posterior.safetensors`) as that of any posterior.
-The module itself is code, which no file of ours holds: whoever loads gives it, built the same way, and the weights are
-put into it.
+The folder has the files of any posterior: the weights (`network.safetensors`) and the rest (`posterior.safetensors`).
+The module itself is code, which is never stored: whoever loads gives it, built the same way, and the weights are put
+into it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def is_foreign(folder: str | Path) -> bool:
     try:
         header = read_tensors(path)[1]
     except DataError:
-        return False  # whoever reads it next says what is wrong
+        return False  # `files.load` says what is wrong
     return isinstance(header, dict) and header.get("format") == _FORMAT
 
 
 def save(
     folder: str | Path,
     engine: ModuleEngine | SbiEngine,
-    known: TrainingRange | None,
+    training_range: TrainingRange | None,
     horizons: Mapping[str, Horizon],
 ) -> None:
     folder = Path(folder)
@@ -56,11 +56,11 @@ def save(
         "source": "sbi" if sbi else "network",
         "class": type(network).__name__,
         "prior": to_json(engine.prior),
-        "farthest": None if known is None else known.farthest,
+        "farthest": None if training_range is None else training_range.farthest,
         "horizons": {method: horizon.to_json() for method, horizon in horizons.items()},
         "options": {} if isinstance(engine, SbiEngine) else engine.options(),
     }
-    tensors: dict[str, Tensor] = {} if known is None else known.tensors()
+    tensors: dict[str, Tensor] = {} if training_range is None else training_range.tensors()
     if isinstance(engine, ModuleEngine):
         tensors |= {f"moments.{name}": value for name, value in engine.moments.items()}
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,28 +90,29 @@ def load(
         )
     module = copy.deepcopy(unpacked(network)[0])
     if isinstance(module, nn.Module):
-        _put(module, read_tensors(folder / NETWORK)[0], folder)
+        _load_weights(module, read_tensors(folder / NETWORK)[0], folder)
     prior = from_json(header["prior"])
-    known = None
+    training_range = None
     if header["farthest"] is not None:
-        known = TrainingRange.restored(tensors, float(header["farthest"]))
-    horizons = {name: Horizon.from_json(each) for name, each in header.get("horizons", {}).items()}
+        training_range = TrainingRange.restored(tensors, float(header["farthest"]))
+    horizons = {method: Horizon.from_json(plain) for method, plain in header.get("horizons", {}).items()}
     if header["source"] == "sbi":
-        return SbiEngine.of(module, prior), known, horizons
+        return SbiEngine.of(module, prior), training_range, horizons
     options = dict(header["options"])
     if options["schedule"] is None and schedule is None:
         raise ValueError(
             f"{folder}: the network was given with functions (mean, std) of time, and code is never stored; give them "
             "again, as TallPosterior.load(folder, network=..., schedule=(mean, std))."
         )
-    process = schedule if options["schedule"] is None else Schedule(**options["schedule"])
+    if options["schedule"] is not None:
+        schedule = Schedule(**options["schedule"])
     moments = {name.removeprefix("moments."): v for name, v in tensors.items() if name.startswith("moments.")}
     shape = tuple(options.pop("x_shape"))
-    engine = ModuleEngine.of(module, prior, shape, **(options | {"schedule": process}), **moments)
-    return engine, known, horizons
+    engine = ModuleEngine.of(module, prior, shape, **(options | {"schedule": schedule}), **moments)
+    return engine, training_range, horizons
 
 
-def _put(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:
+def _load_weights(module: nn.Module, weights: dict[str, Tensor], folder: Path) -> None:
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:

@@ -1,10 +1,10 @@
-"""Words of other packages, sbi first, with what they are called here."""
+"""Names of other packages, sbi first, and what they are called here."""
 
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-_INSTEAD = {
+_ATTRIBUTES = {
     "sample_batched": "`sample` takes several datasets at once: sample(x [B, n, d], 1000)",
     "set_default_x": "observations are an argument: sample(x [n, d], 1000)",
     "log_prob": "draws have no density here; `prior.log_prob` is that of the prior, and sbi's probability flow has one "
@@ -16,16 +16,31 @@ _INSTEAD = {
     "train": "TallPosterior.fit(prior, simulator) or fit(prior, (theta, x)) trains",
     "pairplot": "`plot` draws pairs",
 }
+_OPTIONS = {
+    "num_simulations": "simulations",
+    "simulation_batch_size": "chunk_size",
+    "num_workers": "workers",
+    "training_batch_size": "batch_size",
+    "max_num_epochs": "epochs",
+    "stop_after_epochs": "patience",
+    "validation_fraction": "validation_share",
+    "hidden_features": "hidden",
+    "embedding_net": "embedding",
+    "num_samples": "n_samples",
+    "show_progress_bars": "progress",
+    "show_progress_bar": "progress",
+}
+"""Keyword arguments."""
 
 
 def missing(name: str) -> str:
-    """What an unknown attribute of a posterior would be here."""
-    hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+    """The error message for an unknown attribute of a posterior, with what to use."""
+    hint = f": {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else ""
     return f"TallPosterior has no {name!r}{hint}."
 
 
-def check(x_obs: Any, others: dict[str, Any]) -> None:
-    """Refuses `sample((1000,), x=x)` with the way it is said here."""
+def check_sample(x_obs: Any, others: dict[str, Any]) -> None:
+    """Refuses `sample((1000,), x=x)`, which is `sample(x, 1000)` here."""
     number_first = isinstance(x_obs, int)
     shape_first = isinstance(x_obs, tuple) and len(x_obs) < 3 and all(isinstance(n, int) for n in x_obs)
     if (
@@ -46,7 +61,7 @@ def check(x_obs: Any, others: dict[str, Any]) -> None:
 
 
 def known_options(call: str, function: Callable[..., Any], options: Iterable[str]) -> None:
-    """Refuses options that a call does not take, by the name under which it was called."""
+    """Refuses options that `function` does not take; `call` is its name in the message."""
     known = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -54,6 +69,7 @@ def known_options(call: str, function: Callable[..., Any], options: Iterable[str
     ]
     for key in options:
         if key not in known:
-            raise TypeError(
-                f"{call}() got an unexpected keyword argument {key!r}; it takes {', '.join(known)}."
-            )
+            hint = f"it takes {', '.join(known)}"
+            if _OPTIONS.get(key) in known:
+                hint = f"here it is {_OPTIONS[key]!r}"
+            raise TypeError(f"{call}() got an unexpected keyword argument {key!r}; {hint}.")

@@ -1,14 +1,14 @@
 """Up to how many observations a posterior can be trusted: its horizon.
 
 Errors of the scores add up with n, so a network that is right for one observation can be far too sure for a hundred.
-The horizon is measured on simulated datasets with known parameters: for n = 1, 3, 10, 30, 100, ... the offsets and the
-coverage of `tallsbi.metrics.calibration`, until they fail.
+The horizon is measured on simulated datasets with known parameters: the offsets and the coverage of
+`tallsbi.metrics.calibration` for n = 1, 3, 10, 30, 100, ..., until they fail.
 
 A posterior is trustworthy at n if, for every parameter, the root mean square z is at most 1.25 (sigma a fifth too
 narrow) and at least 0.67 (half too wide, which does less harm), the mean z is within 0.5, and 50 and 90 % intervals
 cover 35 to 69 and 73 to 99 %, as Gaussian ones would with a sigma off by a factor 1.5. A departure counts only if it is
-no chance: 1 in 500 calibrated posteriors may be called wrong at one n, all parameters and measures together. Between
-the last n that holds and the first that fails, sizes are interpolated on logarithmic scales.
+not chance: 1 in 500 calibrated posteriors may be called wrong at one n, all parameters and measures together. Between
+the last n that holds and the first that fails, departures are interpolated on logarithmic scales.
 
 The datasets are nested: those of a larger n continue those of a smaller one, so `datasets` times the last n is what the
 simulator is asked for. Where a width is near its bar, up to twice as many fresh datasets are added at that n.
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
 DATASETS, SAMPLES, N_MAX = 100, 20, 100
-SHARE = 0.1
+HORIZON_SHARE = 0.1
 """Of the simulations of `fit`: a tenth more of them reaches n = 10 with 10,000, in a few seconds."""
-_COV_SAMPLES = 40  # draws per observation behind covariances: a datum of many needs less than one of few
-_BATCHES = 3  # of datasets, where one does not tell
-_UNMEASURED = 2  # times the largest n measured, from which on `sample` says that nothing is known
+_COV_SAMPLES = 40  # draws per observation behind covariances: the error of one matters less among many
+_MOST_BATCHES = 3  # of datasets at one n, where a width is near its bar
+_UNKNOWN_FACTOR = 2  # times the largest n measured: beyond, `sample` says that nothing is known
 
 
 class BeyondHorizon(UserWarning):
@@ -82,7 +82,7 @@ class Horizon:
 
     @property
     def answer(self) -> str:
-        """In words."""
+        """The horizon and the worst departure, in words."""
         if not self.departures:
             return f"trustworthy up to n = {self.n}, the largest n measured"
         wrong = f"at n = {self.largest} {self.worst}"
@@ -102,14 +102,13 @@ class Horizon:
             f"sigma {width_error(factor)} and a shift of {shift:.2f} sigma four times in five",
             "    n  parameter  rms z                 mean z                50 % cover            90 % cover",
         ]
-        for at in self.measured:
-            for i in range(at.dim):
-                cells = [at.rms_z, at.mean_z, at.coverage_50, at.coverage_90]
-                lines.append(
-                    f"{at.n:5d}  {i:9d}  " + "  ".join(f"{each.cell(i):20s}" for each in cells).rstrip()
-                )
-        if any(at.lost for at in self.measured):
-            lost = ", ".join(f"{at.lost} at n = {at.n}" for at in self.measured if at.lost)
+        for at_n in self.measured:
+            for i in range(at_n.dim):
+                estimates = [at_n.rms_z, at_n.mean_z, at_n.coverage_50, at_n.coverage_90]
+                cells = "  ".join(f"{estimate.cell(i):20s}" for estimate in estimates)
+                lines.append(f"{at_n.n:5d}  {i:9d}  {cells.rstrip()}")
+        if any(at_n.lost for at_n in self.measured):
+            lost = ", ".join(f"{at_n.lost} at n = {at_n.n}" for at_n in self.measured if at_n.lost)
             lines.append(f"datasets without finite draws, counted as failures: {lost}")
         return "\n".join(lines)
 
@@ -120,12 +119,18 @@ class Horizon:
         import pandas as pd
 
         rows = []
-        for at in self.measured:
-            for i in range(at.dim):
-                row: dict[str, Any] = {"n": at.n, "parameter": i, "datasets": at.datasets, "lost": at.lost}
+        for at_n in self.measured:
+            for i in range(at_n.dim):
+                row: dict[str, Any] = {
+                    "n": at_n.n,
+                    "parameter": i,
+                    "datasets": at_n.datasets,
+                    "lost": at_n.lost,
+                }
                 for name in ("rms_z", "mean_z", "coverage_50", "coverage_90"):
-                    each = getattr(at, name)
-                    row |= {name: each.value[i], f"{name}_low": each.low[i], f"{name}_high": each.high[i]}
+                    estimate = getattr(at_n, name)
+                    row |= {name: estimate.value[i]}
+                    row |= {f"{name}_low": estimate.low[i], f"{name}_high": estimate.high[i]}
                 rows.append(row)
         return pd.DataFrame(rows)
 
@@ -136,7 +141,7 @@ class Horizon:
         return plot(self)
 
     def beyond(self, n: int) -> str | None:
-        """How far n is beyond, in words; None if it is not."""
+        """How far n is beyond the horizon, in words; None if it is not."""
         if self.departures and n > self.n:
             times = (
                 f"{n / self.n:.{0 if n >= 10 * self.n else 1}f} times the horizon"
@@ -147,7 +152,7 @@ class Horizon:
                 f"n = {n} is {times}, n = {self.n}: at n = {self.largest} {self.worst}, and errors grow with n. Train "
                 "longer or on more simulations, or use fewer observations"
             )
-        if n > _UNMEASURED * self.largest:
+        if n > _UNKNOWN_FACTOR * self.largest:
             return (
                 f"n = {n}, but the horizon was measured up to n = {self.largest} only, where draws are calibrated; "
                 f"`posterior.horizon(simulator, n_max={n})` tells whether they still are"
@@ -155,7 +160,7 @@ class Horizon:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "measured": [at.to_json() for at in self.measured]}
+        return {**vars(self), "measured": [at_n.to_json() for at_n in self.measured]}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Horizon:
@@ -169,7 +174,7 @@ def warn_beyond(horizons: Mapping[str, Horizon], method: str, n: int) -> None:
 
 
 def numbers(n_max: int) -> list[int]:
-    """1, 3, 10, 30, ... and the last; a step to it that is hardly one is left out."""
+    """1, 3, 10, 30, ... and n_max; what is close to n_max is left out."""
     steps = (10 ** (k // 2) * (3 if k % 2 else 1) for k in count())
     return [*takewhile(lambda n: n < n_max / 1.6, steps), n_max]
 
@@ -197,10 +202,10 @@ def measure(
 ) -> Horizon:
     """See `TallPosterior.horizon`."""
     engine = engine.placed(device, precision)
-    algorithm = inputs.algorithm(method, _cheaper(method, settings, engine.prior.dim), clip)
+    algorithm = inputs.algorithm(method, _with_fewer_draws(method, settings, engine.prior.dim), clip)
     how = how or Calling(batched=batched, workers=inputs.count(workers, "workers"), progress=progress)
     pool = Pool(engine.prior, layout, source, inputs.count(datasets, "datasets"), seed, conditions, how)
-    n_max = min(inputs.count(n_max, "n_max"), pool.most or n_max)
+    n_max = min(inputs.count(n_max, "n_max"), pool.most_observations or n_max)
     if simulations is not None:
         n_max = min(n_max, inputs.count(simulations, "simulations") // datasets)
         if not n_max:
@@ -212,47 +217,45 @@ def measure(
 
     def draw(x: Observations) -> States:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what is lost is counted
+            warnings.simplefilter("ignore", UserWarning)  # lost draws are counted
             return drawing.draw(engine, algorithm, method, x, samples, seed, progress)
 
-    measured, simulated = climb(engine.prior, pool, draw, numbers(n_max), simulations)
-    return Horizon(method, samples, simulated, measured)
+    measured, spent = climb(engine.prior, pool, draw, numbers(n_max), simulations)
+    return Horizon(method, samples, spent, measured)
 
 
 def climb(
     prior: Prior, pool: Pool, draw: Callable[[Observations], States], steps: list[int], most: int | None
 ) -> tuple[tuple[Calibration, ...], int]:
-    """The calibration at one n after the other, until one fails, and the simulations it took: `most` at most."""
+    """The calibration at one n after the other, until one fails, and how many simulations it took, `most` at most."""
     measured: list[Calibration] = []
-    size, extra = pool.datasets, 0
+    datasets, extra = pool.datasets, 0
     for n in steps:
-        if most is not None and size * n + extra > most:
+        if most is not None and datasets * n + extra > most:
             break
         batches, rng = [pool], numpy_generator(pool.seed, "api", "horizon", n)
-        theta, drawn = torch.empty(0, prior.dim), torch.empty(0)
+        theta, draws = torch.empty(0, prior.dim), torch.empty(0)
         while True:
-            new = batches[-1].observations(n), batches[-1].theta
-            fresh = prior.to_latent(draw(new[0]))
-            theta, drawn = (
-                torch.cat([theta, prior.to_latent(new[1])]),
-                torch.cat([drawn, fresh]) if len(drawn) else fresh,
-            )
-            at = calibration(n, theta.numpy(), drawn.numpy(), rng)
-            # What the larger n still need is left to them, unless there will be none.
-            reserved = size * (n if at.departures else steps[-1]) + extra + size * n
+            x = batches[-1].observations(n)
+            batch_draws = prior.to_latent(draw(x))
+            theta = torch.cat([theta, prior.to_latent(batches[-1].theta)])
+            draws = torch.cat([draws, batch_draws]) if len(draws) else batch_draws
+            at_n = calibration(n, theta.numpy(), draws.numpy(), rng)
+            # The larger n keep the simulations that they still need, unless this n is the last.
+            needed = datasets * (n if at_n.departures else steps[-1]) + extra + datasets * n
             if (
-                pool.most
-                or not at.close
-                or len(batches) == _BATCHES
-                or (most is not None and reserved > most)
+                pool.most_observations
+                or not at_n.near_bar
+                or len(batches) == _MOST_BATCHES
+                or (most is not None and needed > most)
             ):
                 break
             batches.append(pool.another(n, len(batches)))
-            extra += size * n
-        measured.append(at)
-        if at.departures:
+            extra += datasets * n
+        measured.append(at_n)
+        if at_n.departures:
             break
-    return tuple(measured), 0 if pool.most else size * measured[-1].n + extra
+    return tuple(measured), 0 if pool.most_observations else datasets * measured[-1].n + extra
 
 
 def checked_share(share: Any) -> float:
@@ -282,7 +285,7 @@ def measure_after_fit(
         )
 
 
-def _cheaper(method: str, settings: Any, dim: int) -> Any:
+def _with_fewer_draws(method: str, settings: Any, dim: int) -> Any:
     """The settings with fewer draws behind covariances, unless they say how many."""
     default = getattr(inputs.algorithm(method, None, 3.0), "cov_samples", None)
     if default is None or not isinstance(settings, (Mapping, type(None))):

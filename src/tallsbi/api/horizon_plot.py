@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tallsbi.metrics.calibration import LEVELS, NARROW, WIDE
+from tallsbi.metrics.calibration import LEVELS, NARROW_BAR, WIDE_BAR
 
 if TYPE_CHECKING:
     from tallsbi.api.horizon import Horizon
@@ -42,7 +42,7 @@ def plot(horizon: Horizon) -> Any:
             axes.axvline(horizon.n, color="0.3", lw=1, ls="--")
         if measures == ("rms_z",):
             axes.set_yscale("log")
-            axes.axhspan(1 / WIDE, NARROW, color="0.9", zorder=0)
+            axes.axhspan(1 / WIDE_BAR, NARROW_BAR, color="0.9", zorder=0)
         for level in LEVELS if len(measures) > 1 else [1.0 if measures == ("rms_z",) else 0.0]:
             axes.axhline(level, color="0.5", lw=0.8)
     figure.axes[0].legend(fontsize="small")

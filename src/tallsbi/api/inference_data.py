@@ -68,10 +68,10 @@ def _grouped(
         coords=coords,
         attrs={**labels, **attributes},
     )
-    inner = x.ndim - 1 - several
-    axes = ("coordinate",) if inner == 1 else tuple(f"axis_{i}" for i in range(inner))
-    places = (*(("dataset",) if several else ()), "observation", *axes)
-    observed = xr.Dataset({"x": (places, x.numpy())}, attrs=labels)
+    axis_count = x.ndim - 1 - several
+    axes = ("coordinate",) if axis_count == 1 else tuple(f"axis_{i}" for i in range(axis_count))
+    observed_dims = (*(("dataset",) if several else ()), "observation", *axes)
+    observed = xr.Dataset({"x": (observed_dims, x.numpy())}, attrs=labels)
     # The version decides: since 1.1 the name `InferenceData` answers again, with a warning, and is xarray's DataTree.
     if int(arviz.__version__.partition(".")[0]) < 1:
         return arviz.InferenceData(posterior=posterior, observed_data=observed)

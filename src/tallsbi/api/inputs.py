@@ -10,10 +10,9 @@ from torch import Tensor
 
 from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.shapes import Observations
 
 METHOD = "AUTO"
-"""What draws unless another method is named: GAUSS_PD for few observations, CLT for many."""
+"""The method unless another one is named: GAUSS_PD for few observations, CLT for many."""
 
 
 def as_tensor(values: Any, name: str) -> Tensor:
@@ -65,17 +64,8 @@ def _frame(frame: Any, name: str) -> np.ndarray:
     return np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
 
 
-def observations(x: Any, dim: int, name: str = "x_obs") -> Observations:
-    """Datasets [B, n, d] in float64 from [n, d] or [B, n, d]; every value finite."""
-    x = shaped(as_tensor(x, name).double(), dim, name)
-    x = x[None] if x.ndim == 2 else x
-    if not bool(x.isfinite().all()):
-        raise ValueError(not_finite(x, name))
-    return x
-
-
 def not_finite(x: Tensor, name: str) -> str:
-    """Which observation is the first that is not finite."""
+    """The error message for observations that are not finite, with the first of them."""
     x = x[None] if x.ndim == 2 else x
     dataset, observation, coordinate = (int(i) for i in (~x.isfinite()).nonzero()[0])
     rows = int((~x.isfinite()).any(-1).sum())
@@ -87,7 +77,7 @@ def not_finite(x: Tensor, name: str) -> str:
 
 
 def shaped(x: Tensor, dim: int, name: str) -> Tensor:
-    """[n, d] or [B, n, d], not empty."""
+    """`x` itself, checked to be [n, d] or [B, n, d] and not empty."""
     if x.ndim not in (2, 3):
         if x.shape == (0,):
             not_empty(x, name)

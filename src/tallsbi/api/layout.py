@@ -1,10 +1,10 @@
 """From observations as users have them to the rows the network sees.
 
-    [numbers of the observation, missing ones filled | a flag per kind of missing number | what is known about it]
+    [numbers of the observation, missing ones filled in | flags of missing numbers | condition]
 
-An observation may have any shape; its rows are flat. A number that is missing (a failed simulation, a shorter
-series) is filled with the mean of the others, and a flag, 1 where it is missing, says so. Numbers that are always
-missing together share a flag. The last columns are conditions that are known and not modelled, such as a dose.
+An observation may have any shape; its row is flat. A number that is missing (a failed simulation, a shorter
+series) is filled with its mean over the simulations that have it, and a flag is 1 where it is missing. Numbers that
+are always missing together share a flag. A condition is known and not modelled, such as a dose.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from tallsbi.shapes import Observations
 class Layout:
     """`shape` of an observation; `flags`: for each of its numbers the flag that says it is missing, -1 for none.
 
-    `failures`: what a failed simulation is, "raise", "drop" or "flag" (see `tallsbi.api.pairs`). `log_x`: the numbers
-    are replaced by their logarithms here, not by the normaliser, which takes those of all columns.
+    `condition`: how many numbers it has. `fill`: what stands for missing numbers. `failures`: what a failed simulation
+    is, "raise", "drop" or "flag" (see `TallPosterior.fit`). `log_x`: the numbers are replaced by their logarithms here,
+    not by the normaliser, which would take those of all columns.
     """
 
     shape: tuple[int, ...]
@@ -52,10 +53,6 @@ class Layout:
     def flag_count(self) -> int:
         return max(self.flags, default=-1) + 1
 
-    @property
-    def plain(self) -> bool:
-        return not (self.condition or self.flags or self.log_x or len(self.shape) > 1)
-
     @classmethod
     def of(
         cls,
@@ -72,17 +69,17 @@ class Layout:
         flat = x.flatten(1).double()
         flags: tuple[int, ...] = ()
         if bool(missing.any()):
-            flags = _steps(missing, shape) if by_step else _shared(missing)
-        filled = torch.where(missing, 0.0, flat).sum(0) / (~missing).sum(0).clamp_min(1)
-        other = bool(flags) or condition > 0 or by_step
-        return cls(shape, condition, failures, flags, filled if flags else None, log_x and other)
+            flags = _flags_by_step(missing, shape) if by_step else _shared_flags(missing)
+        mean = torch.where(missing, 0.0, flat).sum(0) / (~missing).sum(0).clamp_min(1)
+        log_here = log_x and (bool(flags) or condition > 0 or by_step)
+        return cls(shape, condition, failures, flags, mean if flags else None, log_here)
 
     def rows(self, flat: Float[Tensor, "*b c"], name: str = "x_obs") -> Float[Tensor, "*b k"]:
         """Rows of the network from flat observations, each followed by its condition; NaN is missing."""
         x, condition = flat[..., : self.numbers], flat[..., self.numbers :]
         missing = ~x.isfinite()
-        where = torch.tensor(self.flags, dtype=torch.long) if self.flags else torch.full((self.numbers,), -1)
-        unexpected = missing & (where < 0)
+        flags = torch.tensor(self.flags, dtype=torch.long) if self.flags else torch.full((self.numbers,), -1)
+        unexpected = missing & (flags < 0)
         if bool(unexpected.any()) or not bool(condition.isfinite().all()):
             raise ValueError(inputs.not_finite(flat, name))
         if self.flags:
@@ -90,7 +87,7 @@ class Layout:
             x = torch.where(missing, fill.to(x), x)
         parts = [self._log(x, name) if self.log_x else x]
         for flag in range(self.flag_count):
-            parts.append(missing[..., where == flag].any(-1, keepdim=True).to(x))
+            parts.append(missing[..., flags == flag].any(-1, keepdim=True).to(x))
         return torch.cat([*parts, condition], dim=-1)
 
     @staticmethod
@@ -116,9 +113,11 @@ class Layout:
         several = depth == axes + 2 and isinstance(x, (list, tuple))
         if several and len({_length(dataset) for dataset in x}) > 1:
             groups = [self.datasets(dataset, f"{name}[{i}]").groups[0] for i, dataset in enumerate(x)]
-            return Observed(groups, _as_list)
+            return Observed(groups, _list_of_datasets)
         rows = self.rows(self._flat(x, name), name)
-        return Observed([rows if rows.ndim == 3 else rows[None]], _stack if rows.ndim == 3 else _first)
+        if rows.ndim == 3:
+            return Observed([rows], _all_datasets)
+        return Observed([rows[None]], _single_dataset)
 
     def _with_condition(self, x: Any, condition: Any, name: str) -> Float[Tensor, "*b c"]:
         flat = self._flat(x, name, self.numbers)
@@ -130,15 +129,15 @@ class Layout:
             )
         return torch.cat([flat, known], dim=-1)
 
-    def one_dataset(self, x: Any, n: int, who: str = "the local test") -> Observations:
-        """The rows of a single dataset [1, n, k] of n observations; `who` asks for it."""
+    def one_dataset(self, x: Any, n: int, caller: str = "the local test") -> Observations:
+        """The rows of a single dataset [1, n, k] of n observations; `caller` is named in the error message."""
         groups = self.datasets(x).groups
         if len(groups) > 1 or groups[0].shape[:2] != (1, n):
             given = (
                 "are datasets of different n" if len(groups) > 1 else f"has shape {tuple(groups[0].shape)}"
             )
             raise ValueError(
-                f"x_obs {given}; {who} looks at one dataset of n = {n} observations, [{n}, {self.columns}]."
+                f"x_obs {given}; {caller} looks at one dataset of n = {n} observations, [{n}, {self.columns}]."
             )
         return groups[0]
 
@@ -184,16 +183,16 @@ class Layout:
             return x
         rows = stacked([as_tensor(row, name).numpy() for row in x], name).x
         if rows.shape[1] > self.shape[0] or rows.shape[2:] != self.shape[1:]:
-            wrong = "the network knows none that are longer"
+            reason = "the network knows none that are longer"
             if rows.shape[2:] != self.shape[1:]:
-                wrong = "only the length of the first axis may be another"
+                reason = "only the length of the first axis may be another"
             raise ValueError(
                 f"{name}: an observation has shape {tuple(rows.shape[1:])}; the longest simulated one has "
-                f"{self.shape}, and {wrong}."
+                f"{self.shape}, and {reason}."
             )
-        longer = torch.full((len(rows), *self.shape), torch.nan)
-        longer[:, : rows.shape[1]] = rows
-        return longer
+        padded = torch.full((len(rows), *self.shape), torch.nan)
+        padded[:, : rows.shape[1]] = rows
+        return padded
 
     def to_json(self) -> dict[str, Any]:
         names = ("shape", "condition", "failures", "flags", "log_x")
@@ -201,31 +200,32 @@ class Layout:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any], fill: Tensor | None) -> Layout:
-        known = {**values, "shape": tuple(values["shape"]), "flags": tuple(values["flags"])}
-        return cls(**known, fill=fill)
+        fields = {**values, "shape": tuple(values["shape"]), "flags": tuple(values["flags"])}
+        return cls(**fields, fill=fill)
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Rows of datasets, those of one n together, and how their draws are handed back."""
+    """Rows of datasets, those of one n together; `hand_back` gives their draws the form that the user expects."""
 
     groups: list[Tensor]  # each [B, n, k], with an n of its own
     hand_back: Callable[[list[Tensor]], Any]
 
 
-def _stack(draws: list[Tensor]) -> Tensor:
+def _all_datasets(draws: list[Tensor]) -> Tensor:
     return draws[0]
 
 
-def _first(draws: list[Tensor]) -> Tensor:
+def _single_dataset(draws: list[Tensor]) -> Tensor:
     return draws[0][0]
 
 
-def _as_list(draws: list[Tensor]) -> list[Tensor]:
+def _list_of_datasets(draws: list[Tensor]) -> list[Tensor]:
     return [theta[0] for theta in draws]
 
 
-def _steps(missing: Bool[Tensor, "N D"], shape: tuple[int, ...]) -> tuple[int, ...]:
+def _flags_by_step(missing: Bool[Tensor, "N D"], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A flag for each entry of the first axis, or for each number where parts of an entry can be missing."""
     steps = missing.unflatten(1, (shape[0], -1))
     per_step = steps.shape[2]
     if bool((steps.any(2) == steps.all(2)).all()):
@@ -233,13 +233,14 @@ def _steps(missing: Bool[Tensor, "N D"], shape: tuple[int, ...]) -> tuple[int, .
     return tuple(range(missing.shape[1]))
 
 
-def _shared(missing: Bool[Tensor, "N D"]) -> tuple[int, ...]:
+def _shared_flags(missing: Bool[Tensor, "N D"]) -> tuple[int, ...]:
     """Equal columns share a flag, numbered in the order in which they come."""
-    flags: dict[bytes, int] = {}
-    found = []
+    flag_of_column: dict[bytes, int] = {}
+    flags = []
     for column in missing.mT.contiguous().numpy():
-        found.append(flags.setdefault(column.tobytes(), len(flags)) if column.any() else -1)
-    return tuple(found)
+        new_flag = len(flag_of_column)
+        flags.append(flag_of_column.setdefault(column.tobytes(), new_flag) if column.any() else -1)
+    return tuple(flags)
 
 
 def _depth(x: Any) -> int:

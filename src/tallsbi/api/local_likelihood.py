@@ -3,8 +3,8 @@
 A dataset enters by the mean of its summaries (`tallsbi.api.local_summaries`). By the central limit theorem that mean
 is Gaussian, with an expectation and a covariance that depend on theta. Both are fitted to simulations: the
 expectation as a polynomial of degree 2 or 3, the covariance as the exponential of a linear function.
-What the fit does not know is part of the covariance: the error of the coefficients, and what a polynomial of one
-degree more would still explain. So the posterior stops shrinking with n where the simulations end.
+The errors of the fit are part of the covariance: that of the coefficients, and what a polynomial of one degree more
+would still explain. So the posterior does not become narrower than the simulations can support, however large n is.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from torch import Tensor
 
 Rows = Float[Tensor, "N k"]
 
-_DEGREES = (2, 3)  # 1 where simulations are few; never by choice, since its error is largest at the centre
+_DEGREES = (2, 3)  # 1 only where simulations are few, since its error is largest at the centre
 _ROWS_PER_TERM = 50  # simulations that a term of a polynomial needs
-_LARGEST_TILT = 2.0  # of the logarithm of a variance, within the region
-_STUDENT = 5.0  # degrees of freedom of the proposals that integrate over theta
+_LARGEST_TILT = 2.0  # change of the logarithm of a variance, within the region
+_DEGREES_OF_FREEDOM = 5.0  # of the Student proposals that integrate over theta
 
 
 def terms(dim: int, degree: int) -> int:
@@ -54,9 +54,9 @@ class LocalLikelihood:
     """Mean summaries of n observations, for theta = centre + scale u with u within the region.
 
     In units of `noise`, a Cholesky factor of the covariance of one summary, their covariance given u is
-    exp(tilt[0] + u tilt[1:]) / n + error + misfit. `error` is that of the expectation at the centre, also elsewhere:
-    one that grew outwards would make places plausible only because little is known there.
-    `power` below 1 widens the posterior; `extent` lengthens the radius of the region, to see where else to simulate.
+    exp(tilt[0] + u tilt[1:]) / n + error + misfit. `error` is that of the expectation at the centre, and is used
+    everywhere: an error that grew outwards would make places plausible only because little is known there.
+    `power` below 1 widens the posterior; `extent` above 1 extends the region, to see where else to simulate.
     """
 
     centre: Float[Tensor, "m"]
@@ -82,28 +82,28 @@ class LocalLikelihood:
         u = whitened(scale, theta - centre)
         near = u.square().sum(1) <= radius2(u.shape[1])
         u, summaries = u[near], summaries[near]
-        usable = [k for k in _DEGREES if terms(u.shape[1], k) * _ROWS_PER_TERM <= len(u)] or [1]
-        fits = [least_squares(polynomial(u, k), summaries) for k in usable]
+        degrees = [k for k in _DEGREES if terms(u.shape[1], k) * _ROWS_PER_TERM <= len(u)] or [1]
+        fits = [least_squares(polynomial(u, k), summaries) for k in degrees]
         best = min(range(len(fits)), key=lambda i: fits[i].criterion)
         fitted = fits[best]
         noise = torch.linalg.cholesky(fitted.covariance)
         eye = torch.eye(len(noise), dtype=u.dtype)
         misfit = torch.zeros_like(eye)
         if best + 1 < len(fits):
-            further = fits[best + 1]
-            extra = whitened(noise, fitted.residuals - further.residuals)
-            values, axes = torch.linalg.eigh(extra.mT @ extra / len(u))
-            # What noise alone explains, in the direction where it explains most.
-            chance = (math.sqrt(further.terms - fitted.terms) + math.sqrt(len(eye))) ** 2 / len(u)
+            higher = fits[best + 1]
+            explained = whitened(noise, fitted.residuals - higher.residuals)
+            values, axes = torch.linalg.eigh(explained.mT @ explained / len(u))
+            # What more terms explain of noise alone, in the direction where they explain most.
+            chance = (math.sqrt(higher.terms - fitted.terms) + math.sqrt(len(eye))) ** 2 / len(u)
             misfit = axes @ torch.diag((values - chance).clamp_min(0)) @ axes.mT
         standard = whitened(noise, fitted.residuals)
         products = (standard[:, :, None] * standard[:, None, :] - eye).flatten(1)
         tilt = least_squares(polynomial(u, 1), products).coefficients.unflatten(1, eye.shape)
-        error = float(fitted.leverage(polynomial(torch.zeros_like(u[:1]), usable[best])))
-        return cls(centre, scale, fitted.coefficients, noise, tilt, misfit, usable[best], error)
+        error = float(fitted.leverage(polynomial(torch.zeros_like(u[:1]), degrees[best])))
+        return cls(centre, scale, fitted.coefficients, noise, tilt, misfit, degrees[best], error)
 
     def region(self, theta: Float[Tensor, "N m"]) -> Float[Tensor, "N"]:
-        """Squared distance from the centre; 1 is the edge of where simulations were."""
+        """Squared distance from the centre, relative to the region: 1 is its edge."""
         return whitened(self.scale, theta - self.centre).square().sum(1) / radius2(len(self.centre))
 
     def log_prob(
@@ -127,24 +127,26 @@ class LocalLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
+    """A linear regression; `factor` is the Cholesky factor of design' design."""
+
     coefficients: Float[Tensor, "p k"]
     residuals: Rows
     covariance: Float[Tensor, "k k"]
-    design: Float[Tensor, "p p"]
+    factor: Float[Tensor, "p p"]
     terms: int
     criterion: float
 
     def leverage(self, design: Float[Tensor, "N p"]) -> Float[Tensor, "N"]:
         """Variance of the fitted expectation, in units of the noise."""
-        return whitened(self.design, design).square().sum(1)
+        return whitened(self.factor, design).square().sum(1)
 
 
 def least_squares(design: Float[Tensor, "N p"], values: Rows) -> _Fit:
-    """Akaike's criterion for Gaussian residuals goes with the fit."""
+    """A fit, with Akaike's criterion for Gaussian residuals."""
     rows, count = design.shape
-    square = design.mT @ design
-    ridge = 1e-10 * square.diagonal().mean() * torch.eye(count, dtype=design.dtype)
-    factor = torch.linalg.cholesky(square + ridge)
+    gram = design.mT @ design
+    ridge = 1e-10 * gram.diagonal().mean() * torch.eye(count, dtype=design.dtype)
+    factor = torch.linalg.cholesky(gram + ridge)
     coefficients = torch.cholesky_solve(design.mT @ values, factor)
     residuals = values - design @ coefficients
     covariance = residuals.mT @ residuals / max(1, rows - count)
@@ -196,16 +198,21 @@ def integrated(
     """
     dim = len(mean)
     eye = torch.eye(dim, dtype=mean.dtype)
-    for turn in range(rounds):
-        last = turn == rounds - 1
+    for round_number in range(rounds):
+        last = round_number == rounds - 1
         factor = torch.linalg.cholesky(
             (1.3 if last else 1.7) * covariance + 1e-12 * covariance.diagonal().mean() * eye
         )
         normal = torch.randn(size, dim, generator=generator, dtype=mean.dtype)
-        chi2 = torch.randn(size, int(_STUDENT), generator=generator, dtype=mean.dtype).square().mean(1)
+        chi2 = (
+            torch.randn(size, int(_DEGREES_OF_FREEDOM), generator=generator, dtype=mean.dtype)
+            .square()
+            .mean(1)
+        )
         length2 = normal.square().sum(1) / chi2
         theta = mean + normal / chi2.sqrt()[:, None] @ factor.mT
-        log_weights = log_prob(theta) + 0.5 * (_STUDENT + dim) * torch.log1p(length2 / _STUDENT)
+        student = 0.5 * (_DEGREES_OF_FREEDOM + dim) * torch.log1p(length2 / _DEGREES_OF_FREEDOM)
+        log_weights = log_prob(theta) + student
         log_weights = torch.where(log_weights.isfinite(), log_weights, -torch.inf)
         if not bool(log_weights.isfinite().any()):
             return Weighted(theta, torch.full_like(log_weights, 1 / size), 0.0)
@@ -227,7 +234,7 @@ def _ess(weights: Float[Tensor, "K"]) -> float:
 def independent_draws(
     log_prob: LogProb, weighted: Weighted, samples: int, generator: torch.Generator, moves: int = 30
 ) -> Float[Tensor, "S m"]:
-    """Weighted draws made equal: drawn by weight, then each moved by a Metropolis chain of its own."""
+    """Draws of equal weight: drawn by weight, then each moved by a Metropolis chain of its own."""
     chosen = torch.multinomial(weighted.weights, samples, replacement=True, generator=generator)
     theta = weighted.theta[chosen]
     dim = theta.shape[1]

@@ -20,12 +20,12 @@ from tallsbi.api.engine import Engine
 from tallsbi.api.local_likelihood import Rows, least_squares, polynomial, radius2, terms, whitened
 
 _TIMES = (0.05, 0.2)  # of the diffusion: scores with hardly any noise, and with that of a wide proposal
-_COLUMNS = 50  # of x that enter one by one; of more, as many principal components
-_PRODUCTS = 12  # columns up to which their products enter
-_FARTHEST = 5.0  # standard deviations at which features are cut off, so that no single value decides
+_MOST_COLUMNS = 50  # of x that enter one by one; of more, as many principal components
+_MOST_COLUMNS_MULTIPLIED = 12  # the products of more columns do not enter
+_LARGEST_DEVIATION = 5.0  # standard deviations at which features are cut off, so that no single value decides
 _RIDGE = 1e-4
 _ROWS_PER_FEATURE, _ROWS_PER_TERM = 5, 50  # simulations
-_RANK = 1e-7  # a variance below this share of the largest one is rounding
+_LEAST_VARIANCE_SHARE = 1e-7  # of the largest variance: what is below is rounding
 _HIDDEN, _EPOCHS, _BATCH, _RATE = 64, 60, 256, 2e-3
 _ROWS_PER_CALL = 2000
 
@@ -37,7 +37,7 @@ def standardised(rows: Rows) -> Callable[[Rows], Rows]:
     mean, std = rows.mean(0), rows.std(0)
     varies = rows.amin(0) < rows.amax(0)
     std = torch.where(varies, std, torch.inf)
-    return lambda values: ((values - mean) / std).clamp(-_FARTHEST, _FARTHEST)
+    return lambda values: ((values - mean) / std).clamp(-_LARGEST_DEVIATION, _LARGEST_DEVIATION)
 
 
 def columns(x: Float[Tensor, "N d"]) -> Features:
@@ -45,20 +45,20 @@ def columns(x: Float[Tensor, "N d"]) -> Features:
     low, centre, high = torch.quantile(x[:10_000], torch.tensor([0.1, 0.5, 0.9], dtype=x.dtype), 0)
     scale = torch.where(high > low, (high - low) / 5, x.std(0))
     scale = torch.where(scale > 0, scale, 1.0)
-    plain = (x - centre) / scale
-    bent = _kurtosis(plain.asinh()) < _kurtosis(plain) - 0.5
+    scaled = (x - centre) / scale
+    long_tailed = _kurtosis(scaled.asinh()) < _kurtosis(scaled) - 0.5
 
-    def straight(x: Float[Tensor, "N d"]) -> Rows:
+    def without_tails(x: Float[Tensor, "N d"]) -> Rows:
         values = (x - centre) / scale
-        return torch.where(bent, values.asinh(), values)
+        return torch.where(long_tailed, values.asinh(), values)
 
-    standard = standardised(straight(x))
-    if x.shape[1] <= _COLUMNS:
-        return lambda x: standard(straight(x))
-    values = standard(straight(x))
-    axes = torch.linalg.eigh(values.mT @ values)[1][:, -_COLUMNS:]
+    standard = standardised(without_tails(x))
+    if x.shape[1] <= _MOST_COLUMNS:
+        return lambda x: standard(without_tails(x))
+    values = standard(without_tails(x))
+    axes = torch.linalg.eigh(values.mT @ values)[1][:, -_MOST_COLUMNS:]
     rotated = standardised(values @ axes)
-    return lambda x: rotated(standard(straight(x)) @ axes)
+    return lambda x: rotated(standard(without_tails(x)) @ axes)
 
 
 def _kurtosis(values: Rows) -> Float[Tensor, "k"]:
@@ -73,16 +73,16 @@ def network_scores(engine: Engine, latent: Float[Tensor, "m"]) -> Features:
     state = ((latent - zero) / (one - zero)).to(engine.dtype)
 
     def scores(x: Float[Tensor, "N d"]) -> Rows:
-        parts = []
+        blocks = []
         for rows in x.split(_ROWS_PER_CALL):
             problem = engine.problem(rows[None])
             bound, schedule = problem.score.bind(problem.x), problem.score.schedule
-            at = [
+            at_times = [
                 bound((schedule.sqrt_alpha(t) * state)[None, None], t)[0, 0] * math.sqrt(schedule.sigma2(t))
                 for t in _TIMES
             ]
-            parts.append(torch.cat(at, 1).double())
-        return torch.cat(parts)
+            blocks.append(torch.cat(at_times, 1).double())
+        return torch.cat(blocks)
 
     return scores
 
@@ -105,19 +105,19 @@ def regression(features: Rows, target: Float[Tensor, "N m"], seed: int) -> Calla
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimiser, lambda k: min(1.0, (k + 1) / 50) * 0.5 * (1 + math.cos(math.pi * k / steps))
     )
-    best, weights = math.inf, network.state_dict()
+    lowest, weights = math.inf, network.state_dict()
     for _ in range(_EPOCHS):
         order = rows[torch.randperm(len(rows), generator=generator)]
-        for part in order[: len(order) // batch * batch].split(batch):
-            loss = (network(inputs[part]) - target[part]).square().mean()
+        for chosen in order[: len(order) // batch * batch].split(batch):
+            loss = (network(inputs[chosen]) - target[chosen]).square().mean()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             schedule.step()
         with torch.no_grad():
             loss = float((network(inputs[held_out]) - target[held_out]).square().mean())
-        if loss < best:
-            best, weights = loss, {name: value.clone() for name, value in network.state_dict().items()}
+        if loss < lowest:
+            lowest, weights = loss, {name: value.clone() for name, value in network.state_dict().items()}
     network.load_state_dict(weights)
     network.requires_grad_(False)
     return lambda features: network(features.float()).double()
@@ -130,28 +130,29 @@ def learned_features(
     u: Float[Tensor, "N m"],
     seed: int,
 ) -> Features:
-    """Features of observations from simulations of the parameters u, which are latent ones, whitened around one."""
+    """Features of observations, learned from simulations `rows` of the parameters u, whitened around `latent`."""
     if not bool((rows.amin(0) < rows.amax(0)).any()):
         raise ValueError(
             "refine: the simulator gave the same observation for every parameter near the posterior."
         )
-    single, scores = columns(rows), network_scores(engine, latent)
-    values, drawn = single(rows), scores(rows)
-    scaled = standardised(drawn)
-    regressed = regression(torch.cat([values, scaled(drawn)], 1), u, seed)
+    columns_of, scores_of = columns(rows), network_scores(engine, latent)
+    values, scores = columns_of(rows), scores_of(rows)
+    scaled = standardised(scores)
+    regressed = regression(torch.cat([values, scaled(scores)], 1), u, seed)
     first, second = torch.triu_indices(values.shape[1], values.shape[1])
-    products = values.shape[1] <= _PRODUCTS
+    multiplied = values.shape[1] <= _MOST_COLUMNS_MULTIPLIED
 
     def features(rows: Float[Tensor, "N d"]) -> Rows:
-        values, network = single(rows), scaled(scores(rows))
-        parts = [values, network, regressed(torch.cat([values, network], 1))]
-        return torch.cat(parts + ([values[:, first] * values[:, second]] if products else []), 1)
+        values, scores = columns_of(rows), scaled(scores_of(rows))
+        parts = [values, scores, regressed(torch.cat([values, scores], 1))]
+        return torch.cat(parts + ([values[:, first] * values[:, second]] if multiplied else []), 1)
 
     return features
 
 
 def best_map(features: Rows, u: Float[Tensor, "N m"]) -> Float[Tensor, "k r"] | None:
-    """covariance^-1 gradient of the features' expectation in the middle of what is near: the linear score of Fisher.
+    """Fisher's linear score: covariance^-1 times the gradient of the features' expectation, at the middle of what is
+    near.
 
     Whitened; None where too few simulations are near.
     """
@@ -159,7 +160,7 @@ def best_map(features: Rows, u: Float[Tensor, "N m"]) -> Float[Tensor, "k r"] | 
     features, u = features[near], u[near]
     if len(u) < _ROWS_PER_FEATURE * features.shape[1]:
         return None
-    u = u - u.mean(0)  # not 0 where the prior ends
+    u = u - u.mean(0)  # the mean is not 0 near an edge of the prior
     degree = max(k for k in (1, 2, 3) if k == 1 or _ROWS_PER_TERM * terms(u.shape[1], k) <= len(u))
     fitted = least_squares(polynomial(u, degree), features)
     std = fitted.covariance.diagonal().sqrt().clamp_min(1e-9)
@@ -169,7 +170,8 @@ def best_map(features: Rows, u: Float[Tensor, "N m"]) -> Float[Tensor, "k r"] | 
         torch.linalg.solve(fitted.covariance / std / std[:, None] + _RIDGE * eye, gradient) / std[:, None]
     )
     values, axes = torch.linalg.eigh(mapped.mT @ fitted.covariance @ mapped)
-    kept = values > _RANK * values.max()  # fewer than m where an observation cannot tell all parameters apart
+    # Fewer than m directions where an observation cannot tell all parameters apart.
+    kept = values > _LEAST_VARIANCE_SHARE * values.max()
     return mapped @ axes[:, kept] / values[kept].sqrt()
 
 
@@ -178,14 +180,14 @@ def stacked_map(
     theta: Float[Tensor, "N m"],
     centre: Float[Tensor, "m"],
     scales: Sequence[Float[Tensor, "m m"]],
-    past: int,
+    map_rows: int,
 ) -> Float[Tensor, "k r"]:
-    """The best combination of maps that the `past` first simulations teach at several scales.
+    """The best combination of maps that are learned at several scales, from the first `map_rows` simulations.
 
-    A wide scale shows what one observation says, with little noise; a narrow one how it says it here. The other
-    simulations choose among these few, in the last scale: all features at once would fit their noise.
+    A wide scale shows with little noise what one observation says; a narrow one shows how it says it here. The other
+    simulations choose a combination, at the last scale: a new map of all features would fit their noise.
     """
-    taught = [best_map(features[:past], whitened(scale, theta[:past] - centre)) for scale in scales]
-    stack = torch.cat([mapped for mapped in taught if mapped is not None], 1)
-    chosen = best_map(features[past:] @ stack, whitened(scales[-1], theta[past:] - centre))
+    maps = [best_map(features[:map_rows], whitened(scale, theta[:map_rows] - centre)) for scale in scales]
+    stack = torch.cat([mapped for mapped in maps if mapped is not None], 1)
+    chosen = best_map(features[map_rows:] @ stack, whitened(scales[-1], theta[map_rows:] - centre))
     return stack if chosen is None else stack @ chosen

@@ -4,21 +4,19 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-_FEWEST = 10
-_SEPARATION, _STRAYS = (
-    4.0,
-    0.05,
-)  # between the means of two groups, in their spreads; a smaller share is strays
+_FEWEST_DRAWS = 10
+_LEAST_SEPARATION = 4.0  # of the means of two groups, in their spreads
+_LEAST_SHARE = 0.05  # of a mode; smaller groups are strays
 
 
 def without_strays(draws: Float[Tensor, "S m"]) -> tuple[Float[Tensor, "K m"], Float[Tensor, "m"] | None]:
-    """Draws without small groups far from the others; the way from one to another mode, None where there is one."""
+    """Draws without small groups far from the others; the step from one mode to another, None where there is one."""
     for _ in range(5):
-        second = split(draws) if len(draws) >= _FEWEST else None
+        second = split(draws) if len(draws) >= _FEWEST_DRAWS else None
         if second is None:
             return draws, None
         share = float(second.double().mean())
-        if min(share, 1 - share) >= _STRAYS:
+        if min(share, 1 - share) >= _LEAST_SHARE:
             return draws, draws[second].mean(0) - draws[~second].mean(0)
         draws = draws[second if share > 0.5 else ~second]
     return draws, None
@@ -39,6 +37,7 @@ def split(draws: Float[Tensor, "S m"]) -> Bool[Tensor, "S"] | None:
         else:
             along = standard @ (centres[1] - centres[0])
             spread = ((along[second].var(correction=0) + along[~second].var(correction=0)) / 2).sqrt()
-            apart = float((along[second].mean() - along[~second].mean()) / spread.clamp_min(1e-300))
-            best = max(best, (apart, second), key=lambda pair: pair[0]) if best else (apart, second)
-    return best[1] if best and best[0] > _SEPARATION else None
+            separation = float((along[second].mean() - along[~second].mean()) / spread.clamp_min(1e-300))
+            group = (separation, second)
+            best = max(best, group, key=lambda pair: pair[0]) if best else group
+    return best[1] if best and best[0] > _LEAST_SEPARATION else None

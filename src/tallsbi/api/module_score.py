@@ -43,7 +43,7 @@ class Process:
     t_min: float
     t_max: float
     schedule: Schedule
-    same: bool  # whether it is `schedule` itself
+    is_schedule: bool  # the process is `schedule` itself
 
     @classmethod
     def of(cls, schedule: Any, t_min: float, t_max: float) -> Process:
@@ -67,9 +67,9 @@ class Process:
 
     def at(self, t: float) -> tuple[float, float, float, float]:
         """The network's time, mean and std there, and c."""
-        tau = min(max(t, self.t_min), self.t_max) if self.same else self._time(t)
+        tau = min(max(t, self.t_min), self.t_max) if self.is_schedule else self._time(t)
         mean, std = float(self.mean(tau)), float(self.std(tau))
-        return tau, mean, std, 1.0 if self.same else math.hypot(mean, std)
+        return tau, mean, std, 1.0 if self.is_schedule else math.hypot(mean, std)
 
     def _time(self, t: float) -> float:
         """Where std / mean, which grows with time, is that of the schedule at t."""
@@ -83,7 +83,7 @@ class Process:
 
 
 class ModuleScore(Score):
-    """The score of a network of anyone's; theta and x standardised as it was trained."""
+    """The score of any network; theta and x are standardised as in its training."""
 
     def __init__(
         self, network: nn.Module, dim: int, shape: tuple[int, ...], predicts: str, process: Process
@@ -97,7 +97,7 @@ class ModuleScore(Score):
         return BoundModuleScore(self, x)
 
     def predicted(self, theta: Float[Tensor, "N m"], x: Tensor, t: float) -> Float[Tensor, "N m"]:
-        """What the network says, checked."""
+        """The output of the network, checked."""
         result = self.network(theta, x, theta.new_full((len(theta),), t))
         if not isinstance(result, Tensor) or result.shape != theta.shape:
             shape = tuple(result.shape) if isinstance(result, Tensor) else type(result).__name__
@@ -109,11 +109,8 @@ class ModuleScore(Score):
 
     def noise(self, theta: Float[Tensor, "N m"], x: Tensor, t: float) -> Float[Tensor, "N m"]:
         """E[z | theta_t, x]."""
-        value, mean, std = (
-            self.predicted(theta, x, t),
-            float(self.process.mean(t)),
-            float(self.process.std(t)),
-        )
+        value = self.predicted(theta, x, t)
+        mean, std = float(self.process.mean(t)), float(self.process.std(t))
         if self.predicts == "noise":
             return value
         if self.predicts == "score":
@@ -141,19 +138,19 @@ class BoundModuleScore(BoundScore):
         tau, _, std, scale = self.score.process.at(t)
         B, m, n = theta.shape[0], theta.shape[2], self.n
         shape = self.score.shape
-        parts = []
+        blocks = []
         # Blocks are joined and not written in place: forward-mode differentiation passes through here.
-        for part in (theta * scale).split(max(1, _PAIRS_AT_ONCE // (B * n)), 1):
-            S = part.shape[1]
-            states = part[:, :, None].expand(B, S, n, m).reshape(-1, m)
+        for block in (theta * scale).split(max(1, _PAIRS_AT_ONCE // (B * n)), 1):
+            S = block.shape[1]
+            states = block[:, :, None].expand(B, S, n, m).reshape(-1, m)
             x = self.x[:, None].expand(B, S, n, -1).reshape(-1, *shape)
-            parts.append(self.score.noise(states, x, tau).reshape(B, S, n, m))
-        return torch.cat(parts, 1) * (-scale / std)
+            blocks.append(self.score.noise(states, x, tau).reshape(B, S, n, m))
+        return torch.cat(blocks, 1) * (-scale / std)
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleEngine(Engine):
-    """A network of anyone's with its prior; `moments` are theta_mean, theta_std [m], x_mean and x_std [d]."""
+    """Any network with its prior; `moments` are theta_mean, theta_std [m], x_mean and x_std [d]."""
 
     score: ModuleScore
     prior: Prior
@@ -188,9 +185,9 @@ class ModuleEngine(Engine):
             raise ValueError(f"t_min = {t_min!r}, t_max = {t_max!r}: give times with 0 <= t_min < t_max.")
         process = Process.of(schedule, t_min, t_max)
         sizes = {"theta": prior.dim, "x": math.prod(x_shape)}
-        known = {name: _moment(name, moments.get(name), sizes) for name in _MOMENTS}
-        engine = cls(ModuleScore(network, prior.dim, x_shape, predicts, process), prior, known)
-        engine._try()
+        checked = {name: _moment(name, moments.get(name), sizes) for name in _MOMENTS}
+        engine = cls(ModuleScore(network, prior.dim, x_shape, predicts, process), prior, checked)
+        engine._check_call()
         return engine
 
     @property
@@ -207,19 +204,19 @@ class ModuleEngine(Engine):
         return self.prior.to_parameter(theta * self.moments["theta_std"] + self.moments["theta_mean"])
 
     def options(self) -> dict[str, Any]:
-        """What a file keeps beside the weights; functions of time have no form there."""
+        """What a file keeps beside the weights; functions of time cannot be stored."""
         process = self.score.process
         return {
             "predicts": self.score.predicts,
-            "schedule": asdict(process.schedule) if process.same else None,
+            "schedule": asdict(process.schedule) if process.is_schedule else None,
             "t_min": process.t_min,
             "t_max": process.t_max,
             "x_shape": list(self.score.shape),
         }
 
     @torch.no_grad()
-    def _try(self) -> None:
-        """One call, so that a network that cannot be called says so here and not in a sampler."""
+    def _check_call(self) -> None:
+        """Calls the network once, so that one that cannot be called fails here and not in a sampler."""
         x = torch.zeros(2, *self.score.shape)
         try:
             self.score.predicted(torch.zeros(2, self.prior.dim), x, self.score.process.t_max)
@@ -237,15 +234,16 @@ _MOMENTS = ("theta_mean", "theta_std", "x_mean", "x_std")
 
 
 def _moment(name: str, value: Any, sizes: Mapping[str, int]) -> Float[Tensor, "k"]:
-    kind, what = name.split("_")
-    default = 0.0 if what == "mean" else 1.0
+    variable, statistic = name.split("_")
+    default = 0.0 if statistic == "mean" else 1.0
     moment = torch.as_tensor(default if value is None else value).detach().double().flatten()
-    if moment.numel() not in (1, sizes[kind]) or (what == "std" and not bool((moment > 0).all())):
+    size = sizes[variable]
+    if moment.numel() not in (1, size) or (statistic == "std" and not bool((moment > 0).all())):
         raise ValueError(
-            f"{name} = {value!r}: give {sizes[kind]} numbers, one per coordinate of {kind}"
-            f"{', all positive' if what == 'std' else ''}."
+            f"{name} = {value!r}: give {size} numbers, one per coordinate of {variable}"
+            f"{', all positive' if statistic == 'std' else ''}."
         )
-    return moment.expand(sizes[kind]).clone()
+    return moment.expand(size).clone()
 
 
 class _Function(nn.Module):

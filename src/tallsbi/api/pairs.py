@@ -1,4 +1,4 @@
-"""Parameters with observations of each: simulated here, or given and checked."""
+"""Pairs (theta, x) of parameters and observations: simulated here, or given and checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from tallsbi.api import survival
-from tallsbi.api.chunks import SimulationError, Stack, stacked
+from tallsbi.api.chunks import RESULT, SimulationError, Stack, stacked
 from tallsbi.api.inputs import as_tensor, choice, count
 from tallsbi.api.layout import Layout
 from tallsbi.api.simulation import AllFailed, Calling, simulate
@@ -21,7 +21,7 @@ from tallsbi.priors.base import Prior
 from tallsbi.random import integer_seed, torch_generator
 
 FAILURES = ("raise", "drop", "flag")
-_ROUNDS = 20  # how often a failed simulation of a calibration dataset is tried again
+_RETRIES = 20  # of a failed simulation, where observations stand for p(x | theta, success)
 
 
 class AnotherPrior(UserWarning):
@@ -60,12 +60,12 @@ def training_pairs(
         how = Calling() if how is None else how
         total = count(simulations, "simulations")
         theta = prior.sample(total, torch_generator(seed, "api", "parameters")).float()
-        known = None if condition is None else drawn_conditions(condition, total, seed)
+        conditions = None if condition is None else drawn_conditions(condition, total, seed)
         how = replace(how, stop=on_failure == "raise")
-        stack = simulate(source, theta, integer_seed(seed, "api", "simulator"), known, how)
-        name = "the simulator's result"
+        stack = simulate(source, theta, integer_seed(seed, "api", "simulator"), conditions, how)
+        name = RESULT
     else:
-        theta, stack, known = _given(prior, source)
+        theta, stack, conditions = _checked_pairs(prior, source)
         name = "x"
     x, failed = stack.x, stack.failed
     flat, missing = x.flatten(1), ~x.flatten(1).isfinite()
@@ -81,16 +81,16 @@ def training_pairs(
             survival.warn("drop", theta, kept, success)
             weights = success.weights[kept]
         theta, flat, missing, x = theta[kept], flat[kept], missing[kept], x[kept]
-        known = None if known is None else known[kept]
+        conditions = None if conditions is None else conditions[kept]
     elif bool(failed.any()):
         survival.warn("flag", theta, ~failed, None)
-    width = 0 if known is None else known.shape[1]
+    width = 0 if conditions is None else conditions.shape[1]
     layout = Layout.of(x, missing, condition=width, failures=on_failure, by_step=by_step, log_x=log_x)
-    flat = flat if known is None else torch.cat([flat, known], dim=1)
+    flat = flat if conditions is None else torch.cat([flat, conditions], dim=1)
     return Pairs(theta, layout.rows(flat, name), layout, weights)
 
 
-def _given(prior: Prior, source: Any) -> tuple[Tensor, Stack, Tensor | None]:
+def _checked_pairs(prior: Prior, source: Any) -> tuple[Tensor, Stack, Tensor | None]:
     if not isinstance(source, (tuple, list)) or len(source) not in (2, 3):
         raise TypeError(
             f"the second argument is {type(source).__name__}: give a simulator, a function from theta [N, m] to "
@@ -116,8 +116,8 @@ def _given(prior: Prior, source: Any) -> tuple[Tensor, Stack, Tensor | None]:
         )
     warn_of_another_prior(prior, theta)
     stack = _observations(source[1])
-    known = None if len(source) == 2 else as_tensor(source[2], "condition").float()
-    for values, name in ((stack.x, "x"), (known, "condition")):
+    conditions = None if len(source) == 2 else as_tensor(source[2], "condition").float()
+    for values, name in ((stack.x, "x"), (conditions, "condition")):
         if values is not None and (values.ndim < 2 or len(values) != len(theta) or 0 in values.shape):
             hint = "theta and x need the same number of rows, one observation each"
             hint = f"for numbers, add an axis: {name}[:, None]" if values.shape == (len(theta),) else hint
@@ -125,11 +125,11 @@ def _given(prior: Prior, source: Any) -> tuple[Tensor, Stack, Tensor | None]:
                 f"{name} has shape {tuple(values.shape)} for {len(theta)} parameters: expected [{len(theta)}, d]; "
                 f"{hint}."
             )
-    return theta, stack, known
+    return theta, stack, conditions
 
 
 def _observations(x: Any) -> Stack:
-    """A list of observations of different lengths is filled up."""
+    """A list of observations of different lengths is padded."""
     if isinstance(x, (list, tuple)) and len({len(row) for row in x if hasattr(row, "__len__")}) > 1:
         return stacked([as_tensor(row, "x").float().numpy() for row in x], "x")
     return Stack(as_tensor(x, "x").float())
@@ -167,7 +167,7 @@ def simulated_rows(
     source: Any,
     theta: Float[Tensor, "N m"],
     seed: int,
-    known: Float[Tensor, "N c"] | None,
+    conditions: Float[Tensor, "N c"] | None,
     layout: Layout,
     how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
@@ -175,46 +175,46 @@ def simulated_rows(
 
     Where training left failures out, they are tried again: observations are p(x | theta, success).
     """
-    flat, failed = _flat(source, theta, seed, known, layout, how)
-    for turn in range(_ROUNDS if layout.failures == "drop" else 0):
+    flat, failed = _flat_rows(source, theta, seed, conditions, layout, how)
+    for attempt in range(_RETRIES if layout.failures == "drop" else 0):
         if not bool(failed.any()):
             break
-        places = failed.nonzero()[:, 0]
-        again = None if known is None else known[places]
+        rows = failed.nonzero()[:, 0]
+        row_conditions = None if conditions is None else conditions[rows]
         try:
-            flat[places], failed[places] = _flat(
-                source, theta[places], integer_seed(seed, turn), again, layout, how
+            flat[rows], failed[rows] = _flat_rows(
+                source, theta[rows], integer_seed(seed, attempt), row_conditions, layout, how
             )
         except AllFailed:
-            continue  # these few, this time
+            continue  # the next attempt draws other noise
     return flat, failed
 
 
-def _flat(
+def _flat_rows(
     source: Any,
     theta: Float[Tensor, "N m"],
     seed: int,
-    known: Float[Tensor, "N c"] | None,
+    conditions: Float[Tensor, "N c"] | None,
     layout: Layout,
     how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N k"], Bool[Tensor, "N"]]:
-    """Simulations as flat rows, each followed by its condition, and which of them failed."""
+    """`simulated_rows` without trying again."""
     how = replace(how or Calling(), stop=layout.failures == "raise", folder=None)
-    x, _ = stack = simulate(source, theta, seed, known, how)
-    failed = stack.failed
+    stack = simulate(source, theta, seed, conditions, how)
+    x, failed = stack.x, stack.failed
     if x.shape[1:] != layout.shape and layout.flags and x.shape[2:] == layout.shape[1:]:
-        longer = torch.full((len(x), *layout.shape), torch.nan)
-        longer[:, : x.shape[1]] = x[:, : layout.shape[0]]
-        x = longer
+        padded = torch.full((len(x), *layout.shape), torch.nan)
+        padded[:, : x.shape[1]] = x[:, : layout.shape[0]]
+        x = padded
     if tuple(x.shape[1:]) != layout.shape:
         raise ValueError(
-            f"the simulator's result has observations of shape {tuple(x.shape[1:])}; the network was trained on "
+            f"{RESULT} has observations of shape {tuple(x.shape[1:])}; the network was trained on "
             f"{layout.shape}."
         )
     if layout.failures == "raise" and bool(failed.any()):
-        raise _not_finite("the simulator's result", failed, theta, x)
+        raise _not_finite(RESULT, failed, theta, x)
     flat = x.flatten(1)
-    return flat if known is None else torch.cat([flat, known], dim=1), failed
+    return flat if conditions is None else torch.cat([flat, conditions], dim=1), failed
 
 
 def _not_finite(
@@ -231,19 +231,19 @@ def _not_finite(
 
 
 def warn_of_another_prior(prior: Prior, theta: Float[Tensor, "N m"]) -> None:
-    """Says where parameters are not spread like the prior: it is divided out n - 1 times."""
+    """Warns where parameters are not spread like the prior, which is divided out n - 1 times."""
     if len(theta) < 2:
         return
     latent, mean = prior.to_latent(theta.double()), prior.latent_mean()[0]
     sd = prior.covariance()[0].diagonal().sqrt()
-    given = latent.mean(0), latent.std(0)
-    bar = max(6 / math.sqrt(len(latent)), 0.1)  # six standard errors of a mean, and a tenth
-    wrong = (((given[0] - mean) / sd).abs() > bar) | ((given[1] / sd).log().abs() > bar)
-    if bool(wrong.any()):
-        k = int(wrong.nonzero()[0])
+    given_mean, given_sd = latent.mean(0), latent.std(0)
+    tolerance = max(6 / math.sqrt(len(latent)), 0.1)  # six standard errors of a mean, and a tenth
+    differs = (((given_mean - mean) / sd).abs() > tolerance) | ((given_sd / sd).log().abs() > tolerance)
+    if bool(differs.any()):
+        k = int(differs.nonzero()[0])
         warnings.warn(
-            f"theta does not look like draws of the prior: coordinate {k} has mean {float(given[0][k]):.3g} and "
-            f"standard deviation {float(given[1][k]):.3g} (in the space where the prior is Gaussian or uniform), the "
+            f"theta does not look like draws of the prior: coordinate {k} has mean {float(given_mean[k]):.3g} and "
+            f"standard deviation {float(given_sd[k]):.3g} (in the space where the prior is Gaussian or uniform), the "
             f"prior has {float(mean[k]):.3g} and {float(sd[k]):.3g}. The prior is divided out n - 1 times: with "
             "another one than theta was drawn from, the posterior of many observations is wrong.",
             AnotherPrior,

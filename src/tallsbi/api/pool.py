@@ -1,4 +1,4 @@
-"""Simulated datasets with known parameters, as tall as they are needed."""
+"""Simulated datasets with known parameters, with as many observations as are needed."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def tall_rows(
     seed: int,
     how: Calling | None = None,
 ) -> tuple[Float[Tensor, "N n k"], Bool[Tensor, "N"]]:
-    """The rows of n observations of each parameter, and which datasets are whole."""
-    repeated, known = theta.repeat_interleave(n, 0), None
+    """The rows of n observations of each parameter, and which datasets are whole, without a failure."""
+    repeated, row_conditions = theta.repeat_interleave(n, 0), None
     if layout.condition:
         if conditions is None:
             raise ValueError(
                 "the simulator needs a condition for each observation; give a pair (theta [N, m], x [N, n, d + c])."
             )
-        known = drawn_conditions(conditions.numpy(), len(repeated), seed)
-    flat, failed = simulated_rows(source, repeated, stream, known, layout, how)
+        row_conditions = drawn_conditions(conditions.numpy(), len(repeated), seed)
+    flat, failed = simulated_rows(source, repeated, stream, row_conditions, layout, how)
     failed &= layout.failures == "drop"
     # A dataset that is not whole is left out by the caller: any numbers will do for it.
     flat = torch.where(failed[:, None], flat[~failed][:1] if bool((~failed).any()) else 1.0, flat)
@@ -81,7 +81,10 @@ def given_pairs(
 
 
 class Pool:
-    """Parameters of the prior with observations of each, as many as are asked for; simulated, or a pair (theta, x)."""
+    """Parameters of the prior with observations of each, as many as are asked for; simulated, or a pair (theta, x).
+
+    `most_observations`: of each parameter, where they are given and not simulated.
+    """
 
     def __init__(
         self,
@@ -95,29 +98,29 @@ class Pool:
     ) -> None:
         self.prior, self.layout, self.source, self.seed = prior, layout, source, seed
         self.conditions, self.how, self.datasets = conditions, how, datasets
-        self.most: int | None = None
+        self.most_observations: int | None = None
         self.x: Tensor | None = None
         if callable(source):
             self.theta = prior.sample(datasets, torch_generator(seed, "api", "horizon")).float().double()
         else:
             self.theta, self.x = given_pairs(prior, layout, source)
-            self.most, self.datasets = self.x.shape[1], len(self.x)
+            self.most_observations, self.datasets = self.x.shape[1], len(self.x)
 
-    def another(self, n: int, k: int) -> Pool:
-        """Fresh parameters, as many."""
-        seed = integer_seed(self.seed, "api", "horizon", "batch", n, k)
+    def another(self, n: int, batch: int) -> Pool:
+        """A pool of as many fresh parameters."""
+        seed = integer_seed(self.seed, "api", "horizon", "batch", n, batch)
         return Pool(self.prior, self.layout, self.source, self.datasets, seed, self.conditions, self.how)
 
     def observations(self, n: int) -> Observations:
-        """The rows of the first n of each; a dataset of which simulations fail again and again is left out."""
-        known = 0 if self.x is None else self.x.shape[1]
-        if self.x is None or n > known:
+        """The rows of the first n of each; a dataset whose simulations fail again and again is left out."""
+        available = 0 if self.x is None else self.x.shape[1]
+        if self.x is None or n > available:
             stream = integer_seed(self.seed, "api", "horizon", "simulator", n)
             new, whole = tall_rows(
                 self.layout,
                 self.source,
                 self.theta.float(),
-                n - known,
+                n - available,
                 stream,
                 self.conditions,
                 stream,

@@ -24,7 +24,7 @@ from tallsbi.api.refine import refine
 from tallsbi.api.refined import RefinedPosterior
 from tallsbi.api.sbi_score import SbiEngine, unpacked
 from tallsbi.api.training_range import TrainingRange
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import Prior, first_few
 from tallsbi.schedule import NETWORK
 from tallsbi.training.history import History, table
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TallPosterior:
-    """Samples the posterior of any number of observations; made by `fit`, `load` or `from_sbi`.
+    """Samples the posterior of any number of observations; made by `fit`, `load`, `from_sbi` or `from_network`.
 
     `history` has the training and validation loss of every epoch, `losses` the same as a table of pandas; both are
     None for a posterior that was not fitted in this process. `layout` says how observations become rows of the
@@ -85,7 +85,7 @@ class TallPosterior:
             )
         engine = SbiEngine.of(network, as_prior(prior))
         layout = Layout(engine.score.shape)
-        return cls(engine, engine.x_dim, _range_of(x, layout), layout=layout)
+        return cls(engine, engine.x_dim, _training_range(x, layout), layout=layout)
 
     @classmethod
     def from_network(
@@ -123,7 +123,7 @@ class TallPosterior:
             t_max=t_max,
             **{"theta_mean": theta_mean, "theta_std": theta_std, "x_mean": x_mean, "x_std": x_std},
         )
-        return cls(engine, engine.x_dim, _range_of(x, Layout(shape)), layout=Layout(shape))
+        return cls(engine, engine.x_dim, _training_range(x, Layout(shape)), layout=Layout(shape))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(habits.missing(name))
@@ -147,13 +147,14 @@ class TallPosterior:
         A list of datasets of different n gives a list of draws. Observations are tensors, arrays, lists or data frames,
         of the shape the network was trained on.
 
-        `method`: GAUSS, GAUSS_PD, JAC, JAC_PD, LANGEVIN, DET_GEF, TAMED or any registered one, each also with
-        `-clip`, which keeps the state within [-clip, clip]. `settings` replaces settings of the method, such as
+        `method`: AUTO (GAUSS_PD for few observations, CLT for many), GAUSS, GAUSS_PD, JAC, JAC_PD, LANGEVIN, DET_GEF,
+        TAMED, CLT or any other algorithm, each also with `-clip`, which keeps the state within [-clip, clip].
+        `settings` replaces settings of the method, such as
         {"steps": 150}. A dataset's draws depend on its content, the method and the seed, not on the datasets
         beside it. Draws that are not finite are returned, with a warning. `device`, `precision`: as those of `fit`,
         whose values hold where they are not given.
         """
-        habits.check(x_obs, others)
+        habits.check_sample(x_obs, others)
         observed = self.layout.datasets(x_obs)
         samples = inputs.count(n_samples, "n_samples")
         algorithm = inputs.algorithm(method, settings, clip)
@@ -173,7 +174,7 @@ class TallPosterior:
         `source`: the simulator; or a pair (theta [B, m], x [B, n, d]) of parameters of the prior and observations.
         For n = 1, 3, 10, 30, ... up to `n_max` (100), `datasets` (100) datasets are solved with `n_samples` (20) draws
         each, until offsets or coverage fail. The simulator gives `datasets` times the last n observations, and more
-        where that does not tell, but `simulations` at most; `batched` and `workers` are as those of `fit`.
+        where that is not conclusive, but `simulations` at most; `batched` and `workers` are as those of `fit`.
         All other options are those of `sample`. `tallsbi.api.horizon` says what trustworthy means.
         """
         habits.known_options("horizon", measure, options)
@@ -187,9 +188,9 @@ class TallPosterior:
         """The posterior of one dataset [n, d], made right for many observations by simulations near it.
 
         Simulates `simulations` observations in all, around the posterior that `method` draws, learns the law of
-        summaries of the whole dataset there, and checks the result on fresh datasets. Where the check speaks against
-        it, there is a `NotRefined` warning, and the result is widened or is the posterior as it was; `report` says
-        which. The result is for this dataset only. `method`, `settings`, `seed`, `device` etc.: as those of `sample`.
+        summaries of the whole dataset there, and checks the result on fresh datasets. If the check fails, there is a
+        `NotRefined` warning, and the result is widened or is the posterior as it was; `report` says which. The result
+        is for this dataset only. `method`, `settings`, `seed`, `device` etc.: as those of `sample`.
         """
         return refine(self, x_obs, simulator, simulations, **options)
 
@@ -210,8 +211,7 @@ class TallPosterior:
 
     def names_of(self, names: Sequence[str] | None = None) -> list[str]:
         """Names of the parameters: those given, those of the prior, or theta_0, theta_1, ..."""
-        known = self.prior.names or [f"theta_{i}" for i in range(self.theta_dim)]
-        names = list(known if names is None else names)
+        names = self.prior.coordinate_names if names is None else list(names)
         if len(names) != self.theta_dim or len(set(names)) != len(names):
             raise ValueError(f"names = {names}: give {self.theta_dim} different names, one per coordinate.")
         return names
@@ -219,10 +219,10 @@ class TallPosterior:
     def __repr__(self) -> str:
         shape = self.layout.shape
         x = f"{shape[0]} number{'' if shape[0] == 1 else 's'}" if len(shape) == 1 else f"shape {shape}"
-        known = f" and {self.layout.condition} known" if self.layout.condition else ""
+        condition = f" and {self.layout.condition} known" if self.layout.condition else ""
         return (
-            f"TallPosterior of {self.theta_dim} parameters ({', '.join(self.names_of()[:8])}"
-            f"{', ...' if self.theta_dim > 8 else ''}) given observations of {x}{known}, {self.engine.described}"
+            f"TallPosterior of {self.theta_dim} parameters ({first_few(self.names_of())}) given observations of "
+            f"{x}{condition}, {self.engine.described}"
         )
 
     def save(self, folder: str | Path) -> None:
@@ -244,12 +244,13 @@ class TallPosterior:
         reason; `schedule` likewise, where it was a pair of functions.
         """
         if foreign_files.is_foreign(folder):
-            foreign, known, horizons = foreign_files.load(folder, network, schedule)
-            return cls(foreign, foreign.x_dim, known, layout=Layout(foreign.score.shape), horizons=horizons)
-        engine, known, layout, conditions, horizons = files.load(folder, embedding)
-        return cls(engine, layout.columns, known, None, layout, conditions, horizons)
+            foreign, training_range, horizons = foreign_files.load(folder, network, schedule)
+            layout = Layout(foreign.score.shape)
+            return cls(foreign, foreign.x_dim, training_range, layout=layout, horizons=horizons)
+        engine, training_range, layout, conditions, horizons = files.load(folder, embedding)
+        return cls(engine, layout.columns, training_range, None, layout, conditions, horizons)
 
 
-def _range_of(x: Any, layout: Layout) -> TrainingRange | None:
-    """Of training observations, where they are given."""
+def _training_range(x: Any, layout: Layout) -> TrainingRange | None:
+    """That of training observations, where they are given."""
     return None if x is None else TrainingRange.of(layout.datasets(x, "x").groups[0].flatten(0, 1))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
 _SIGNIFICANCE = 0.05
-_SHOWN = 6
+_SHOWN_STATISTICS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,15 +58,14 @@ class Prediction:
             f"posterior predictive check, n = {n}, {total} simulated datasets: p = {self.p_value:.3f}",
             "statistic              observed   simulated, 5 to 95 %   p-value",
         ]
-        worst = self.p_values.argsort()[:_SHOWN].tolist()
-        for i in worst:
+        for i in self.p_values.argsort()[:_SHOWN_STATISTICS].tolist():
             low, high = self.statistics[:, i].nanquantile(torch.tensor([0.05, 0.95]).double()).tolist()
             value = float(self.observed_statistics[i])
             lines.append(
                 f"{self.names[i]:20s} {value:10.4g}   {low:9.4g} to {high:9.4g}   {float(self.p_values[i]):.3f}"
             )
-        if len(self.names) > _SHOWN:
-            lines.append(f"(the {_SHOWN} most unusual of {len(self.names)})")
+        if len(self.names) > _SHOWN_STATISTICS:
+            lines.append(f"(the {_SHOWN_STATISTICS} most unusual of {len(self.names)})")
         lines.append(
             "the data look like simulations"
             if self.plausible
@@ -129,8 +128,9 @@ def predicted(
 ) -> Prediction:
     """n observations for each draw, under the conditions of the observed ones."""
     n, D = len(flat), layout.numbers
-    known = flat[:, D:].float().repeat(len(theta), 1) if layout.condition else None
-    rows, failed = simulated_rows(simulator, theta.float().repeat_interleave(n, 0), seed, known, layout, how)
+    conditions = flat[:, D:].float().repeat(len(theta), 1) if layout.condition else None
+    repeated = theta.float().repeat_interleave(n, 0)
+    rows, failed = simulated_rows(simulator, repeated, seed, conditions, layout, how)
     rows = rows[:, :D].double().unflatten(0, (len(theta), n))
     if layout.failures == "drop":
         whole = ~failed.unflatten(0, (len(theta), n)).any(1)
@@ -139,15 +139,16 @@ def predicted(
                 f"predict: {int((~whole).sum())} of {len(theta)} draws gave no whole dataset, since simulations failed."
             )
         rows, theta = rows[whole], theta[whole]
-    names, both = _statistics(torch.cat([rows, flat[None, :, :D]]), layout.shape)
-    replicated, observed = both[:-1], both[-1]
+    names, statistics = _statistics(torch.cat([rows, flat[None, :, :D]]), layout.shape)
+    replicated, observed = statistics[:-1], statistics[-1]
     above = (replicated >= observed).double().sum(0)
     below = (replicated <= observed).double().sum(0)
     p_values = (2 * (torch.minimum(above, below) + 1) / (len(replicated) + 1)).clamp_max(1.0)
-    centre, spread = both.nanmean(0), (both - both.nanmean(0)).square().nanmean(0).sqrt()
-    unusual = ((both - centre) / spread.clamp_min(1e-300)).abs().nan_to_num(0.0)[:, spread > 0]
-    most = unusual.amax(1) if unusual.shape[1] else torch.zeros(len(both))
-    p_value = float((most >= most[-1]).double().mean())
+    centre = statistics.nanmean(0)
+    spread = (statistics - centre).square().nanmean(0).sqrt()
+    departures = ((statistics - centre) / spread.clamp_min(1e-300)).abs().nan_to_num(0.0)[:, spread > 0]
+    largest = departures.amax(1) if departures.shape[1] else torch.zeros(len(statistics))
+    p_value = float((largest >= largest[-1]).double().mean())
     shape = layout.shape
     return Prediction(
         rows.unflatten(2, shape),
@@ -163,14 +164,14 @@ def predicted(
 
 def _statistics(x: Float[Tensor, "R n D"], shape: tuple[int, ...]) -> tuple[list[str], Float[Tensor, "R K"]]:
     """Mean and standard deviation of every number over the observations, and the share of missing ones."""
-    places = [
+    labels = [
         "x[" + ", ".join(str(int(i)) for i in torch.unravel_index(torch.tensor(k), shape)) + "]"
         for k in range(x.shape[2])
     ]
     mean = x.nanmean(1)
-    names, values = [f"mean of {place}" for place in places], [mean]
+    names, values = [f"mean of {label}" for label in labels], [mean]
     if x.shape[1] > 1:
-        names += [f"sd of {place}" for place in places]
+        names += [f"sd of {label}" for label in labels]
         values.append((x - mean[:, None]).square().nanmean(1).sqrt())
     if not bool(x.isfinite().all()):
         names.append("share of missing numbers")

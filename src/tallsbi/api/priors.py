@@ -17,7 +17,7 @@ from torch import distributions as td
 from tallsbi.priors.base import Prior, UnsupportedPrior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
-from tallsbi.priors.marginals import COORDINATES, Closed, Marginals
+from tallsbi.priors.marginals import COORDINATES, ClosedForm, Marginals
 from tallsbi.priors.pushed import Blocks, Transformed
 from tallsbi.priors.quantiles import Quantiles
 from tallsbi.priors.truncation import Truncated
@@ -40,15 +40,14 @@ def as_prior(prior: Any) -> Prior:
             )
         return prior
     if isinstance(prior, Mapping) and prior:
-        parts = [as_prior(part) for part in prior.values()]
-        return _joined(parts).named(
-            [name for key, part in zip(prior, parts, strict=True) for name in _names(str(key), part.dim)]
+        priors = [as_prior(part) for part in prior.values()]
+        return _joined(priors).named(
+            [name for key, part in zip(prior, priors, strict=True) for name in _names(str(key), part.dim)]
         )
-    several = (
-        prior if isinstance(prior, (list, tuple)) else getattr(prior, "dists", None)
-    )  # as sbi calls them
-    if several:
-        return _joined([as_prior(part) for part in several])
+    # `dists`: of sbi's MultipleIndependent.
+    parts = prior if isinstance(prior, (list, tuple)) else getattr(prior, "dists", None)
+    if parts:
+        return _joined([as_prior(part) for part in parts])
     if isinstance(prior, td.Independent):
         return as_prior(prior.base_dist)
     gaussian = _gaussian(prior)
@@ -75,12 +74,12 @@ def _gaussian(prior: Any) -> Gaussian | None:
     return None
 
 
-Coordinate = Closed | Quantiles
+Coordinate = ClosedForm | Quantiles
 
 
 def _coordinates(prior: Any) -> Sequence[Coordinate]:
     """One per number."""
-    name, torch_kind = type(prior).__name__, type(prior).__module__.startswith("torch.distributions.")
+    name, of_torch = type(prior).__name__, type(prior).__module__.startswith("torch.distributions.")
     if len(getattr(prior, "batch_shape", ())) > 1:
         raise UnsupportedPrior(
             f"prior: {name} has batch shape {tuple(prior.batch_shape)}; a prior is over one vector, shape [m]."
@@ -90,16 +89,16 @@ def _coordinates(prior: Any) -> Sequence[Coordinate]:
         closed = _closed_of_scipy(prior, family)
         if closed is not None:
             return closed
-    if torch_kind and name in COORDINATES:
+    if of_torch and name in COORDINATES:
         values = [torch.atleast_1d(getattr(prior, key)).detach() for key in COORDINATES[name]]
-        return [Closed(type(prior)(*row)) for row in zip(*values, strict=True)]
-    usable = isinstance(prior, (td.Distribution, Truncated)) or callable(getattr(prior, "cdf", None))
+        return [ClosedForm(type(prior)(*row)) for row in zip(*values, strict=True)]
+    has_cdf = isinstance(prior, (td.Distribution, Truncated)) or callable(getattr(prior, "cdf", None))
     if inspect.isroutine(prior):
         raise UnsupportedPrior(
             f"prior: {getattr(prior, '__name__', 'it')} is a function; the prior comes first and the simulator second, "
             "fit(prior, simulator), and a prior is a distribution: its draws alone do not tell its density."
         )
-    if not usable and not callable(getattr(prior, "ppf", getattr(prior, "icdf", None))):
+    if not has_cdf and not callable(getattr(prior, "ppf", getattr(prior, "icdf", None))):
         raise UnsupportedPrior(f"prior: {type(prior).__module__}.{name} is not supported; {_SUPPORTED}.")
     if getattr(prior, "event_shape", ()):
         raise UnsupportedPrior(f"prior: torch.distributions.{name} is not supported; {_SUPPORTED}.")
@@ -107,7 +106,7 @@ def _coordinates(prior: Any) -> Sequence[Coordinate]:
 
 
 def _closed_of_scipy(prior: Any, family: str) -> Sequence[Coordinate] | None:
-    """Kinds that have a diffused score of their own as such, and not as tables of quantiles."""
+    """Families of scipy that are formulas here, and not tables of quantiles; None where parameters do not allow it."""
     shapes, loc, scale = prior.dist._parse_args(*prior.args, **prior.kwds)
     rows = torch.stack(
         torch.broadcast_tensors(
@@ -115,31 +114,31 @@ def _closed_of_scipy(prior: Any, family: str) -> Sequence[Coordinate] | None:
         )
     ).unbind(1)
     if family == "norm":
-        return [Closed(td.Normal(loc, scale)) for loc, scale in rows]
+        return [ClosedForm(td.Normal(loc, scale)) for loc, scale in rows]
     if family == "uniform":
-        return [Closed(td.Uniform(loc, loc + scale)) for loc, scale in rows]
+        return [ClosedForm(td.Uniform(loc, loc + scale)) for loc, scale in rows]
     if any(bool(row[1] != 0) for row in rows):
         return None  # a log-normal that begins elsewhere than at 0
-    return [Closed(td.LogNormal(scale.log(), shape)) for shape, _, scale in rows]
+    return [ClosedForm(td.LogNormal(scale.log(), shape)) for shape, _, scale in rows]
 
 
 def _of_coordinates(coordinates: Sequence[Coordinate]) -> Prior:
-    """Kinds with a diffused score of their own where all coordinates are of one, else through quantiles."""
-    plain = [c.distribution for c in coordinates if isinstance(c, Closed)]
-    kinds = {type(distribution) for distribution in plain} if len(plain) == len(coordinates) else set()
+    """A prior with a diffused score of its own where all coordinates are of one kind that has it, else `Marginals`."""
+    closed = [c.distribution for c in coordinates if isinstance(c, ClosedForm)]
+    kinds = {type(distribution) for distribution in closed} if len(closed) == len(coordinates) else set()
     if kinds == {td.Normal}:
-        return Gaussian(_stacked(plain, "loc"), torch.diag(_stacked(plain, "scale").square()))
+        return Gaussian(_stacked(closed, "loc"), torch.diag(_stacked(closed, "scale").square()))
     if kinds == {td.LogNormal}:
-        return LogNormal(_stacked(plain, "loc"), _stacked(plain, "scale"))
+        return LogNormal(_stacked(closed, "loc"), _stacked(closed, "scale"))
     if kinds == {td.Uniform}:
-        return Uniform(_stacked(plain, "low"), _stacked(plain, "high"))
+        return Uniform(_stacked(closed, "low"), _stacked(closed, "high"))
     return Marginals(coordinates)
 
 
 def _joined(parts: Sequence[Prior]) -> Prior:
     """Independent priors side by side."""
     coordinates = [_marginals(part) for part in parts]
-    if all(one is not None for one in coordinates):
+    if all(marginals is not None for marginals in coordinates):
         return _of_coordinates([c for part in coordinates for c in part or []])
     return Blocks(
         [Marginals(c) if c and isinstance(p, Uniform) else p for p, c in zip(parts, coordinates, strict=True)]
@@ -147,17 +146,17 @@ def _joined(parts: Sequence[Prior]) -> Prior:
 
 
 def _marginals(prior: Prior) -> Sequence[Coordinate] | None:
-    """The coordinates of a prior in which they are independent, None where they are not."""
+    """The coordinates of a prior where they are independent, None where they are not."""
     if isinstance(prior, Marginals):
         return prior.coordinates if prior.correlation is None else None
     if isinstance(prior, Uniform):
-        return [Closed(td.Uniform(*row)) for row in zip(prior.low, prior.high, strict=True)]
+        return [ClosedForm(td.Uniform(*row)) for row in zip(prior.low, prior.high, strict=True)]
     if isinstance(prior, LogNormal):
-        return [Closed(td.LogNormal(*row)) for row in zip(prior.loc, prior.scale, strict=True)]
+        return [ClosedForm(td.LogNormal(*row)) for row in zip(prior.loc, prior.scale, strict=True)]
     if isinstance(prior, Gaussian):
         deviations = prior.cov[0].diagonal().sqrt()
         if bool((prior.cov[0] == torch.diag(deviations.square())).all()) or prior.dim == 1:
-            return [Closed(td.Normal(*row)) for row in zip(prior.mean[0], deviations, strict=True)]
+            return [ClosedForm(td.Normal(*row)) for row in zip(prior.mean[0], deviations, strict=True)]
     return None
 
 

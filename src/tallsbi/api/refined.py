@@ -13,7 +13,7 @@ from torch import Tensor
 import tallsbi
 from tallsbi.api import drawing, inputs
 from tallsbi.api.local_likelihood import LocalLikelihood, LogProb, Weighted, independent_draws, integrated
-from tallsbi.priors.base import Prior
+from tallsbi.priors.base import Prior, first_few
 from tallsbi.priors.description import from_json
 from tallsbi.random import torch_generator
 from tallsbi.storage.files import DataError
@@ -36,11 +36,11 @@ class NotRefined(UserWarning):
 class RefineReport:
     """How a refinement went.
 
-    `outcome`: "refined"; "widened", where the check found the refined posterior too sure of itself, and its
+    `outcome`: "refined"; "widened", where the check found the refined posterior too narrow or off, and its
     intervals were widened by the factor `widening`; or "kept", where `sample` gives the posterior that was there
     before. `z_before` and `z_after`: root mean square of (theta - mean) / sd over `check_datasets` datasets of
     `check_n` observations that were simulated near the posterior and are no part of the fit; 1 is calibrated, above
-    is too sure. `gain`: log density of the true theta of these datasets, refined minus before, per dataset, with
+    is too narrow. `gain`: log density of the true theta of these datasets, refined minus before, per dataset, with
     its standard error. `widths`: of the proposal in each round, in standard deviations of the prior (geometric mean
     over coordinates). `ess`: effective share of the weighted draws.
     """
@@ -76,24 +76,31 @@ class RefineReport:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RefinedPosterior:
     """The posterior of one dataset, whose n observations are `rows`; `start` is the posterior it was made from.
 
-    `drawn_with`: the arguments `method`, `settings` and `clip` with which `start` was drawn, and is where it is kept.
+    `likelihood` is None where the refinement was not kept: draws are then those of `start`, with the arguments
+    `drawn_with` (`method`, `settings` and `clip`). `summary`: that of the data.
     """
 
     rows: Float[Tensor, "n k"]
     prior: Prior
     report: RefineReport
     likelihood: LocalLikelihood | None = None
-    summary: Float[Tensor, "k"] | None = None
+    summary: Float[Tensor, "r"] | None = None
     start: TallPosterior | None = None
     drawn_with: dict[str, Any] = field(default_factory=dict)
 
     @property
     def theta_dim(self) -> int:
         return self.prior.dim
+
+    def __repr__(self) -> str:
+        return (
+            f"RefinedPosterior of {self.theta_dim} parameters ({first_few(self.prior.coordinate_names)}) given "
+            f"{len(self.rows)} observations, {self.report.outcome}: {self.report.reason}"
+        )
 
     def sample(self, n_samples: Any = 1000, *, seed: int = 0) -> Float[Tensor, "S m"]:
         """Draws [S, m], float64, for the data that `refine` was given."""
@@ -108,8 +115,8 @@ class RefinedPosterior:
                 raise ValueError(
                     "start = None: a posterior that was not refined needs the one it started from."
                 )
-            how = {"method": inputs.METHOD, "settings": None, "clip": 3.0} | self.drawn_with
-            algorithm, method = inputs.algorithm(**how), how["method"]
+            arguments = {"method": inputs.METHOD, "settings": None, "clip": 3.0} | self.drawn_with
+            algorithm, method = inputs.algorithm(**arguments), arguments["method"]
             return drawing.draw(self.start.engine, algorithm, method, self.rows[None], samples, seed, None)[0]
         generator = torch_generator(seed, "api", "refined", "draws")
         target = local_target(self.likelihood, self.summary, len(self.rows), latent_prior(self.prior))

@@ -1,4 +1,4 @@
-"""Repeated simulations of the same parameters after a fit: how far summaries of many observations can be believed."""
+"""Repeated simulations of the same parameters after a fit: they show how exact the summaries are."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tallsbi.api.simulation import Calling
 from tallsbi.random import integer_seed, torch_generator
 
 REPEATS = 25  # observations of each parameter
-SHARE = 0.5  # of the simulations that measure the horizon, in addition to them
-_FEWEST = 8  # parameters
+REPEATS_SHARE = 0.5  # of the simulations that measure the horizon, in addition to them
+_FEWEST_PARAMETERS = 8
 
 
 def with_repeats(
     engine: NetworkEngine, layout: Layout, source: Any, simulations: int, seed: int, how: Calling
 ) -> NetworkEngine:
-    """With summaries as uncertain as repeated simulations show, if there is a simulator and enough to ask it for.
+    """With summaries calibrated by repeated simulations, if there is a simulator and enough to ask it for.
 
     Whatever fails here, the network is trained and must not be lost.
     """
     count = simulations // REPEATS
-    if engine.summaries is None or not callable(source) or count < _FEWEST:
+    if engine.summaries is None or not callable(source) or count < _FEWEST_PARAMETERS:
         return engine
     theta = engine.prior.sample(count, torch_generator(seed, "api", "repeats")).float()
     stream = integer_seed(seed, "api", "repeats", "simulator")

@@ -6,9 +6,9 @@ a variance-preserving diffusion of v with alpha = mu^2 / c^2, and its score is
 
     score_u(u, t) = c score_sbi(c u + mu shift, tau).
 
-So every process becomes a schedule of ours, with tau(t) chosen such that alpha agrees: for VP tau = t. The shift
-is the mean sbi standardises with; it moves the state at t = 1 to mean zero, where samplers start. Networks with
-`compose_standardization` diffuse (theta - shift) / scale instead, which is our latent space itself.
+So every process becomes a `Schedule`, with tau(t) chosen such that alpha agrees: for VP tau = t. The shift is the mean
+that sbi standardises with; it moves the state at t = 1 to mean zero, where samplers start. Networks with
+`compose_standardization` diffuse (theta - shift) / scale instead, which is the latent space itself.
 
 Flow matching has mu = 1 - tau and s = tau + noise_scale, and its network predicts z - theta_0, from which the score
 follows. It ends where mu is 0; the schedule ends a little before.
@@ -38,8 +38,8 @@ from tallsbi.scores.base import BoundScore, Score
 from tallsbi.shapes import Observations, Scores, States
 
 _PAIRS_AT_ONCE = 30_000  # samples times observations evaluated at once
-_END_OF_FLOW = 0.999  # where the signal left is a thousandth; at 1 none is, and no schedule has alpha = 0
-_LARGEST_SIGNAL = 0.5  # share of the noise at t = 1 above which what is left of theta matters
+_END_OF_FLOW = 0.999  # where a thousandth of the signal is left; at 1 none is, and no schedule has alpha = 0
+_LARGEST_SIGNAL = 0.5  # of theta at t = 1, as a share of the noise; samplers start from noise alone
 
 
 class SbiScore(Score):
@@ -72,7 +72,7 @@ class SbiScore(Score):
     @torch.no_grad()
     def bind(self, x: Observations) -> BoundSbiScore:
         embedded = self.embedding(x.reshape(-1, *self.shape)).unflatten(0, x.shape[:2])
-        # What the rest of the network gets is embedded already, and may have another shape than x.
+        # The rest of the network gets embedded observations, which may have another shape than x.
         self.estimator._condition_shape = embedded.shape[2:]
         return BoundSbiScore(self, embedded)
 
@@ -95,14 +95,14 @@ class BoundSbiScore(BoundScore):
 
     def __call__(self, theta: States, t: float) -> Scores:
         tau, mu, scale = self.score.process.at(t)
-        size = max(1, _PAIRS_AT_ONCE // (theta.shape[0] * self.n))
+        samples = max(1, _PAIRS_AT_ONCE // (theta.shape[0] * self.n))
         state = theta * scale + mu * self.score.centre.to(theta)
         # Blocks are joined and not written in place: forward-mode differentiation passes through here.
-        parts = [
-            self.score.evaluate(part[:, :, None], self.embedded[:, None], tau)
-            for part in state.split(size, 1)
+        blocks = [
+            self.score.evaluate(block[:, :, None], self.embedded[:, None], tau)
+            for block in state.split(samples, 1)
         ]
-        return torch.cat(parts, 1) * scale
+        return torch.cat(blocks, 1) * scale
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class _Process:
     def schedule(self) -> Schedule:
         if self.kind == "VP":
             return Schedule(quadratic=0.5 * (self.high - self.low), linear=self.low, floor=0.0)
-        # Any schedule will do that ends where the process does.
+        # Any schedule serves that ends where the process does.
         mu, s = self._coefficients(self.t_max)
         return Schedule(quadratic=math.log1p((s / mu) ** 2), floor=0.0)
 
@@ -190,7 +190,7 @@ def _process(estimator: Any) -> _Process:
 
 
 def _warn_of_another_prior(score: SbiScore, prior: Prior) -> None:
-    """sbi standardises with the moments of its training parameters, unless told not to."""
+    """Compares the prior with the moments of the training parameters, by which sbi standardises by default."""
     mean, sd = prior.latent_mean()[0], prior.covariance()[0].diagonal().sqrt()
     centre, spread = score.shift.double(), (score.scale * score.spread).double()
     standardised = bool((centre != 0).any()) or bool((spread != 1).any())
@@ -235,10 +235,10 @@ class SbiEngine(Engine):
                 f"from_sbi: the prior has {prior.dim} coordinates, the network {score.dim}; give the prior it was "
                 "trained with."
             )
-        left = score.schedule.sqrt_alpha(1.0) * float(score.spread.max())
-        if left > _LARGEST_SIGNAL:
+        signal = score.schedule.sqrt_alpha(1.0) * float(score.spread.max())
+        if signal > _LARGEST_SIGNAL:
             warnings.warn(
-                f"the diffusion of this sbi network does not cover its parameters: at its end {left:.2g} noise "
+                f"the diffusion of this sbi network does not cover its parameters: at its end {signal:.2g} noise "
                 "standard deviations of them are left, and samplers start from pure noise. Train it on "
                 "standardised parameters, or with posterior_score_nn(..., compose_standardization=True).",
                 stacklevel=3,

@@ -29,7 +29,7 @@ from tallsbi.api.drawing import bar
 from tallsbi.api.manners import manner_of
 from tallsbi.random import integer_seed
 
-_BATCH, _SINGLE = 10_000, 100  # rows of a chunk, for simulators that take many parameters at once or one
+_CHUNK_BATCHED, _CHUNK_SINGLE = 10_000, 100  # rows, for simulators that take many parameters at once or one
 
 
 class AllFailed(SimulationError):
@@ -38,7 +38,7 @@ class AllFailed(SimulationError):
 
 @dataclass(frozen=True, kw_only=True)
 class Calling:
-    """How a simulator is called; `stop` at the first exception or go on; `folder` keeps finished chunks."""
+    """How a simulator is called, as `fit` was told; `stop` at the first exception; `folder`: of finished chunks."""
 
     batched: bool | None = None
     chunk_size: int | None = None
@@ -59,7 +59,7 @@ def simulate(
     how = Calling() if how is None else how
     arguments = (theta,) if condition is None else (theta, condition)
     manner = manner_of(simulator, arguments, how.batched, how.stop, seed)
-    size = how.chunk_size or (_BATCH if manner.batched else _SINGLE)
+    size = how.chunk_size or (_CHUNK_BATCHED if manner.batched else _CHUNK_SINGLE)
     starts = range(0, len(theta), size)
     jobs = {
         start: (
@@ -69,48 +69,47 @@ def simulate(
         for start in starts
     }
     store = Store(how.folder, manner, arguments, seed, size)
-    rows: dict[int, Chunk] = {start: chunk for start in starts if (chunk := store.read(start)) is not None}
-    waiting = {start: job for start, job in jobs.items() if start not in rows}
-    alone = how.workers == 1 or len(waiting) < 2
-    finished = serial(manner, waiting) if alone else parallel(manner, waiting, how.workers)
-    show = bar("simulating", how.progress, total=len(waiting))
-    for start, chunk in show(finished):
-        rows[start] = chunk
+    chunks: dict[int, Chunk] = {start: chunk for start in starts if (chunk := store.read(start)) is not None}
+    unfinished = {start: job for start, job in jobs.items() if start not in chunks}
+    in_one_process = how.workers == 1 or len(unfinished) < 2
+    new_chunks = serial(manner, unfinished) if in_one_process else parallel(manner, unfinished, how.workers)
+    show = bar("simulating", how.progress, total=len(unfinished))
+    for start, chunk in show(new_chunks):
+        chunks[start] = chunk
         if how.stop and chunk.errors:
-            raise _failure(manner, start, chunk, rows, theta, how) from chunk.cause
+            raise _failure(manner, start, chunk, chunks, theta, how) from chunk.cause
         store.write(start, chunk)
-    chunks = [rows[start] for start in starts]
-    errors = {start + row: text for start in starts for row, text in rows[start].errors.items()}
+    errors = {start + row: text for start in starts for row, text in chunks[start].errors.items()}
     if len(errors) == len(theta):
         raise AllFailed(
             f"the simulator failed for all {len(theta)} parameters; the first are theta = {theta[0].tolist()}: "
             f"{errors[0]}",
             theta[0],
         )
-    return stacked([row for chunk in chunks for row in chunk.rows])
+    return stacked([row for start in starts for row in chunks[start].rows])
 
 
 def _failure(
-    manner: Manner, start: int, chunk: Chunk, rows: dict[int, Chunk], theta: Tensor, how: Calling
+    manner: Manner, start: int, chunk: Chunk, chunks: dict[int, Chunk], theta: Tensor, how: Calling
 ) -> SimulationError:
-    row, words = min(chunk.errors.items())
-    kept = [
+    row, error = min(chunk.errors.items())
+    finished = [
         (theta[s + i], observation)
-        for s in sorted(rows)
-        for i, observation in enumerate(rows[s].rows)
+        for s in sorted(chunks)
+        for i, observation in enumerate(chunks[s].rows)
         if observation is not None
     ]
     pairs = None
-    if kept:
-        pairs = torch.stack([parameters for parameters, _ in kept]), stacked([x for _, x in kept]).x
+    if finished:
+        pairs = torch.stack([parameters for parameters, _ in finished]), stacked([x for _, x in finished]).x
     which = f"row {start + row}, theta = {theta[start + row].tolist()}"
     if manner.batched and len(chunk.rows) > 1:
         which = f"one of {len(chunk.rows)} rows, the first is {which}"
     where = f" and in {how.folder}, from where the same call goes on" if how.folder is not None else ""
     return SimulationError(
-        f"the simulator failed for {which}: {words}. What was simulated before, {len(kept)} pairs (theta, x), is kept "
-        f"as `simulations` of this error{where}. Mend the simulator, or go on past failures with on_failure='drop' or "
-        "'flag'.",
+        f"the simulator failed for {which}: {error}. What was simulated before, {len(finished)} pairs (theta, x), is "
+        f"kept as `simulations` of this error{where}. Mend the simulator, or go on past failures with "
+        "on_failure='drop' or 'flag'.",
         theta[start + row],
         pairs,
     )

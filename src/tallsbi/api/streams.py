@@ -1,4 +1,4 @@
-"""Random streams that a simulator draws from: global ones and generators of its own, seeded and put back."""
+"""Random streams that a simulator draws from, global ones and its own generators: seeded for a call, then restored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def seeded(simulator: Callable[..., Any], seed: int) -> Iterator[None]:
 
     Generators of its own are seeded too: forked processes would otherwise all draw the same numbers from them.
     """
-    kept = np.random.get_state(), random.getstate()  # noqa: NPY002 (the stream a simulator may draw from)
+    global_states = np.random.get_state(), random.getstate()  # noqa: NPY002 (the stream a simulator may draw from)
     generators = _generators(simulator)
     states = [_state(generator) for generator in generators]
     with torch.random.fork_rng(devices=[]):
@@ -34,14 +34,14 @@ def seeded(simulator: Callable[..., Any], seed: int) -> Iterator[None]:
         try:
             yield
         finally:
-            np.random.set_state(kept[0])  # noqa: NPY002
-            random.setstate(kept[1])
+            np.random.set_state(global_states[0])  # noqa: NPY002
+            random.setstate(global_states[1])
             for generator, state in zip(generators, states, strict=True):
                 _restore(generator, state)
 
 
 def code_digest(simulator: Callable[..., Any]) -> str:
-    """A checksum of a simulator's own code, so that results of another one are not taken for its own."""
+    """A checksum of a simulator's code, so that kept results of another simulator are not used."""
     digest = hashlib.sha256()
     for function in _functions(simulator):
         _add_code(digest, function.__code__)
@@ -59,22 +59,22 @@ def _add_code(digest: Any, code: CodeType) -> None:
 
 def _functions(simulator: Any) -> list[Any]:
     """The Python functions of a simulator: itself, what it wraps, and what these call in its module or closure."""
-    waiting, reached = [simulator], {}
-    while waiting:
-        value = waiting.pop()
+    unvisited, functions = [simulator], {}
+    while unvisited:
+        value = unvisited.pop()
         if isinstance(value, partial):
-            waiting += [value.func, *value.args, *value.keywords.values()]
+            unvisited += [value.func, *value.args, *value.keywords.values()]
             continue
         function = getattr(value, "__func__", value)
         if not hasattr(function, "__code__") and value is simulator and callable(value):
             function = type(value).__call__
-        if not hasattr(function, "__code__") or id(function) in reached:
+        if not hasattr(function, "__code__") or id(function) in functions:
             continue
-        reached[id(function)] = function
-        named = [function.__globals__.get(name) for name in function.__code__.co_names]
-        waiting += [other for other in named if getattr(other, "__globals__", None) is function.__globals__]
-        waiting += _cells(function)
-    return list(reached.values())
+        functions[id(function)] = function
+        global_values = [function.__globals__.get(name) for name in function.__code__.co_names]
+        unvisited += [v for v in global_values if getattr(v, "__globals__", None) is function.__globals__]
+        unvisited += _closure_values(function)
+    return list(functions.values())
 
 
 def _generators(simulator: Any) -> list[Any]:
@@ -88,7 +88,7 @@ def _generators(simulator: Any) -> list[Any]:
     for function in _functions(simulator):
         values += [function.__globals__.get(name) for name in function.__code__.co_names]
         values += [
-            *_cells(function),
+            *_closure_values(function),
             *(function.__defaults__ or ()),
             *(function.__kwdefaults__ or {}).values(),
         ]
@@ -96,8 +96,7 @@ def _generators(simulator: Any) -> list[Any]:
     return list({id(value): value for value in values if isinstance(value, kinds)}.values())
 
 
-def _cells(function: Any) -> list[Any]:
-    """What a function keeps of the place it was made at."""
+def _closure_values(function: Any) -> list[Any]:
     values = []
     for cell in function.__closure__ or ():
         try:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import drawing, pairs
+from tallsbi.api.chunks import RESULT
 from tallsbi.api.local_likelihood import radius2, whitened
 from tallsbi.api.modes import without_strays
 from tallsbi.api.refined import latent_prior
@@ -21,20 +22,21 @@ from tallsbi.shapes import Observations
 if TYPE_CHECKING:
     from tallsbi.api.posterior import TallPosterior
 
-DRAWS = 200  # per dataset: means and spreads are all that is asked of them
+_DRAWS = 200  # per dataset: only means and spreads are needed
 _COV_SAMPLES = 100  # of methods that draw for single observations first, which is most of their time
-_SUBSETS, _OBSERVATIONS = (
-    8,
-    3,
-)  # of the data, whose posteriors show modes; of one observation, the first width
-_FIRST_WIDTH = 1.5
-_APART = 4.0  # standard deviations of single observations: modes farther apart are not in one region
+_SUBSETS = 8  # of the data: their posteriors show modes, those of their first observations the first width
+_SUBSET_SIZE = 3
+_FIRST_WIDTH = 1.5  # in standard deviations of posteriors of single observations
+_LARGEST_GAP = 4.0  # in the same unit: modes farther apart are not in one region
 _REACH = 5.0  # standard deviations of an unbounded prior beyond which nothing is simulated
 
 
 @dataclass(eq=False)
 class Surroundings:
-    """Proposals, simulations and draws of the posterior it starts from; all theta are in the prior's latent space."""
+    """Proposals, simulations and draws of the posterior it starts from; all theta are in the prior's latent space.
+
+    `rows`: the data; `spent`: simulations so far; `widths`: of the proposals so far.
+    """
 
     posterior: TallPosterior
     rows: Observations
@@ -60,21 +62,21 @@ class Surroundings:
     def drawn(self, rows: Observations) -> list[Float[Tensor, "S m"]]:
         """Finite draws of the posterior it starts from, for every dataset."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what goes wrong there is what a refinement is to mend
+            warnings.simplefilter("ignore")  # a refinement is meant for posteriors that go wrong
             theta = drawing.draw(
-                self.posterior.engine, self.algorithm, self.method, rows, DRAWS, self.seed, False
+                self.posterior.engine, self.algorithm, self.method, rows, _DRAWS, self.seed, False
             )
         return [draws[draws.isfinite().all(1)] for draws in self.posterior.prior.to_latent(theta)]
 
     def first_proposal(self) -> tuple[Float[Tensor, "m"], Float[Tensor, "m m"], bool]:
         """Centre and Cholesky factor: around the tall posterior, wider than posteriors of single observations.
 
-        And whether there are several modes. Posteriors of a few observations tell, which a network has right: errors
-        of the scores of many can make two modes of one.
+        And whether there are several modes. Posteriors of a few observations show that, since errors of the scores of
+        many can make two modes of one.
         """
         tall, gap = without_strays(self.drawn(self.rows)[0])
         starts = torch.linspace(0, self.n - 1, min(self.n, _SUBSETS)).long()
-        subsets = torch.stack([(starts + i) % self.n for i in range(min(self.n, _OBSERVATIONS))], 1)
+        subsets = torch.stack([(starts + i) % self.n for i in range(min(self.n, _SUBSET_SIZE))], 1)
         several = [without_strays(draws)[1] is not None for draws in self.drawn(self.rows[0, subsets])]
         singles = [without_strays(draws)[0] for draws in self.drawn(self.rows[0, starts][:, None])]
         usable = [draws for draws in singles if len(draws) > 2 * draws.shape[1]]
@@ -86,14 +88,14 @@ class Surroundings:
             ).mean(0)
         scale = torch.linalg.cholesky(covariance + 1e-6 * torch.diag(self.prior_std.square()))
         centre = tall.median(0).values if len(tall) else mean
-        # A centre that single observations exclude is that of a run that went astray.
+        # Draws are wrong if single observations exclude their centre.
         if float(whitened(scale, (centre - mean)[None]).square().sum()) > 9 * len(mean):
             centre = mean
-        beyond = (
+        far_apart = (
             gap is not None
-            and float(gap.square().sum() / (gap / gap.norm() @ scale).square().sum()) > _APART**2
+            and float(gap.square().sum() / (gap / gap.norm() @ scale).square().sum()) > _LARGEST_GAP**2
         )
-        return centre, _FIRST_WIDTH * scale, beyond or sum(several) > len(several) / 2
+        return centre, _FIRST_WIDTH * scale, far_apart or sum(several) > len(several) / 2
 
     def simulated(
         self, centre: Float[Tensor, "m"], scale: Float[Tensor, "m m"], count: int
@@ -112,24 +114,25 @@ class Surroundings:
     ) -> tuple[Float[Tensor, "B m"], Float[Tensor, "B n k"]]:
         """n observations of each parameter, under the conditions of the observed ones."""
         condition = self.posterior.layout.condition
-        known = self.rows[0, :n, -condition:].repeat(len(theta), 1) if condition else None
-        rows, failed = self.observed(theta.repeat_interleave(n, 0), known)
+        conditions = self.rows[0, :n, -condition:].repeat(len(theta), 1) if condition else None
+        rows, failed = self.observed(theta.repeat_interleave(n, 0), conditions)
         whole = ~failed.unflatten(0, (-1, n)).any(1)
         return theta[whole], rows.unflatten(0, (-1, n))[whole]
 
     def observed(
-        self, theta: Float[Tensor, "N m"], known: Float[Tensor, "N c"] | None
+        self, theta: Float[Tensor, "N m"], conditions: Float[Tensor, "N c"] | None
     ) -> tuple[Float[Tensor, "N k"], Tensor]:
+        """One simulation of each parameter, as rows of the network, and which of them failed."""
         self.calls += 1
         self.spent += len(theta)
         seed = integer_seed(self.seed, "api", "refine", "simulator", self.calls)
         layout, parameters = self.posterior.layout, self.posterior.prior.to_parameter(theta).float()
-        known = None if known is None else known.float()
-        flat, failed = pairs.simulated_rows(self.simulator, parameters, seed, known, layout)
+        conditions = None if conditions is None else conditions.float()
+        flat, failed = pairs.simulated_rows(self.simulator, parameters, seed, conditions, layout)
         if layout.failures != "drop":
             failed = torch.zeros_like(failed)  # a flagged failure is an observation
         flat = torch.where(failed[:, None], 1.0, flat.double())
-        return layout.rows(flat, "the simulator's result"), failed
+        return layout.rows(flat, RESULT), failed
 
     def proposed(
         self, centre: Float[Tensor, "m"], scale: Float[Tensor, "m m"], count: int

@@ -1,8 +1,8 @@
 """Simulations that fail for some parameters, and what leaving them out does to the posterior.
 
 Let s(theta) be the probability that a simulation succeeds. Training on those that did would learn the posterior under
-the prior lambda s in place of lambda, and the posterior of n observations would be wrong by s(theta)^n. Which one is
-right depends on what a failure means:
+the prior lambda s in place of lambda, and the posterior of n observations would be wrong by s(theta)^n. Which posterior
+is right depends on what a failure means:
 
     drop   The n observations exist because failures do not become observations: a solver that crashed, an experiment
            that is repeated until it works. Their likelihood is p(x | theta, success). Rows that succeeded are drawn in
@@ -23,11 +23,11 @@ from torch import Tensor, nn
 
 from tallsbi.scores.network import MLP
 
-_LOWEST = 0.05  # smaller probabilities of success are taken for this: one row would count for many
-_NEVER = 0.02
-_STEPS, _CHECK = 250, 10
+_LEAST_PROBABILITY = 0.05  # in weights: with a smaller one, one row would count for many
+_HOPELESS_PROBABILITY = 0.02
+_STEPS, _CHECK_EVERY = 250, 10
 _HIDDEN = (32, 32)
-_GAIN = 1e-4  # of the held-out loss; less is chance
+_LEAST_GAIN = 1e-4  # of the held-out loss; less is chance
 
 
 class SimulationFailures(UserWarning):
@@ -42,12 +42,12 @@ class Success:
 
     @property
     def weights(self) -> Float[Tensor, "N"]:
-        return 1 / self.probability.clamp_min(_LOWEST)
+        return 1 / self.probability.clamp_min(_LEAST_PROBABILITY)
 
     @property
     def hopeless(self) -> float:
         """The share of the prior where simulations (almost) never succeed."""
-        return float((self.probability < _NEVER).double().mean())
+        return float((self.probability < _HOPELESS_PROBABILITY).double().mean())
 
 
 def learned_success(
@@ -57,28 +57,28 @@ def learned_success(
     inputs = ((latent - latent.mean(0)) / latent.std(0)).float()
     target = succeeded.float()[:, None]
     order = torch.randperm(len(inputs), generator=generator)
-    held, used = order[: len(order) // 5], order[len(order) // 5 :]
-    rate = target[used].mean().clamp(1e-3, 1 - 1e-3)
+    held_out, rows = order[: len(order) // 5], order[len(order) // 5 :]
+    rate = target[rows].mean().clamp(1e-3, 1 - 1e-3)
     network = MLP((inputs.shape[1], *_HIDDEN, 1), False, generator)
     with torch.no_grad():
         network.linear[-1].weight.zero_()
         network.linear[-1].bias.fill_(float(torch.logit(rate)))
     optimiser = torch.optim.AdamW(network.parameters(), 0.01, weight_decay=1e-3)
     loss = nn.functional.binary_cross_entropy_with_logits
-    kept = rate.expand(len(inputs))
-    best = float(loss(torch.logit(kept[held]), target[held, 0])) - _GAIN
+    probability = rate.expand(len(inputs))
+    lowest = float(loss(torch.logit(probability[held_out]), target[held_out, 0])) - _LEAST_GAIN
     for step in range(_STEPS):
         with torch.enable_grad():
             optimiser.zero_grad()
-            loss(network(inputs[used]), target[used]).backward()
+            loss(network(inputs[rows]), target[rows]).backward()
             optimiser.step()
-        if step % _CHECK == _CHECK - 1:
+        if step % _CHECK_EVERY == _CHECK_EVERY - 1:
             with torch.no_grad():
                 logits = network(inputs)
-                value = float(loss(logits[held], target[held]))
-            if value < best:
-                best, kept = value, logits[:, 0].sigmoid()
-    return Success(kept)
+                value = float(loss(logits[held_out], target[held_out]))
+            if value < lowest:
+                lowest, probability = value, logits[:, 0].sigmoid()
+    return Success(probability)
 
 
 def warn(
@@ -87,22 +87,22 @@ def warn(
     """Says how many simulations failed, what was done about it, and for which posterior."""
     failed = int((~succeeded).sum())
     first = theta[int((~succeeded).nonzero()[0])].tolist()
-    words = f"{failed} of {len(theta)} simulations failed, the first for theta = {first}. "
+    message = f"{failed} of {len(theta)} simulations failed, the first for theta = {first}. "
     if success is None:
-        words += (
+        message += (
             "on_failure='flag': a failure is an outcome of its own; observations that failed can be given as NaN, and "
             "those that did not count as evidence against parameters that often fail."
         )
     else:
         low, high = float(success.probability.min()), float(success.probability.max())
-        words += (
+        message += (
             "on_failure='drop': the posterior is that of observations that did not fail, p(x | theta, success); what "
             "is left was weighted by 1 / P(success | theta), learned from all parameters and between "
             f"{max(low, 0):.2g} and {high:.2g}. If a failure could have been observed, use on_failure='flag'."
         )
         if success.hopeless > 0.01:
-            words += (
+            message += (
                 f" In {success.hopeless:.0%} of the prior almost nothing succeeds: the posterior is hardly defined "
                 "there, and draws near its edge are less exact; a prior without this region is better."
             )
-    warnings.warn(words, SimulationFailures, stacklevel=4)
+    warnings.warn(message, SimulationFailures, stacklevel=4)

@@ -77,15 +77,15 @@ class TallScore(ABC):
         self.lost_definiteness = EventCount(datasets)
 
     _per_dataset: tuple[str, ...] | None = None
-    """Names of what a composition keeps per dataset, [B, ...], beside score and prior; None: it does not say."""
+    """Attributes with one entry per dataset, [B, ...], beside score and prior; None: unknown, `chosen` gives None."""
 
     @abstractmethod
     def __call__(self, theta: States, t: float) -> States: ...
 
     def chosen(self, datasets: Int[Tensor, "V"]) -> TallScore | None:
-        """The same for these datasets in this order, any of them more than once, with a count of its own.
+        """The tall score of these datasets, in this order and perhaps repeated, with a count of its own.
 
-        None where the score, the prior or the composition cannot be had by dataset.
+        None where the score, the prior or the composition cannot be split by dataset.
         """
         if self._per_dataset is None:
             return None
@@ -101,7 +101,7 @@ class TallScore(ABC):
 
 
 class WeightedScore(TallScore):
-    """Shared by the precision-weighted compositions.
+    """What the precision-weighted compositions share.
 
     `switch_over`: for a prior that is not Gaussian, use the plain sum of scores as long as
     sqrt(alpha) <= switch_over (the published code's rule, 0.5); 0 means the weighted formula at every t.

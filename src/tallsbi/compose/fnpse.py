@@ -4,7 +4,7 @@
 
 with the diffused prior score, as in the code behind the paper's numbers. The paper's text has (1 - n)(1 - t) times the
 score of the prior that is not diffused (`ANNEALED`): another path, with the same end. At t -> 0 both are the score of
-the tall posterior; at t > 0 they are not the score of any forward diffusion, which is why Langevin steps go with them.
+the tall posterior; at t > 0 they are not the score of any forward diffusion, so that Langevin steps are used with them.
 """
 
 from tallsbi.compose.base import TallScore
@@ -13,7 +13,8 @@ from tallsbi.scores.base import BoundScore
 from tallsbi.shapes import States
 
 DIFFUSED, ANNEALED = "diffused", "annealed"
-_MARGIN = 10.0  # standard deviations of the noise at t = 0 that keep a density's edge out of its score
+# In standard deviations of the noise at t = 0: so far inside, the diffused density does not see the edge of the box.
+_MARGIN = 10.0
 
 
 class FactorisedScore(TallScore):

@@ -2,7 +2,7 @@
 
 As in GAUSS the precision of backward kernel j is V_j^-1 + (alpha / sigma^2) I with V_j the covariance of the
 single-observation posterior, here capped at the prior's covariance (see `tallsbi.compose.loewner`). A uniform
-prior weighs in with the covariance of its box, width^2 / 12 in each coordinate: all weights are constants, and
+prior counts with the covariance of its box, width^2 / 12 in each coordinate: all weights are constants, and
 no switch-over is needed.
 
 The prior's score stays the exact one, also for a uniform prior. At t -> 0 the composition becomes

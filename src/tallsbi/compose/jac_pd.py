@@ -66,8 +66,8 @@ class JacPDScore(TallScore):
         return prior_score + (inverses @ right.double()[..., None])[..., 0].to(theta.dtype)
 
     def _lower_cap(self, ratio: float) -> float | Tensor:
-        """The backward variance that a posterior of the smallest variance has, relative to the prior's.
+        """The backward variance of a posterior with the smallest variance, relative to the prior's.
 
-        Of all directions and datasets the loosest: the direction in which the prior is narrowest.
+        One number serves all directions and datasets: the loosest, of the direction in which a prior is narrowest.
         """
         return (ratio + self._sharpest) / (ratio + self._sharpest / self.narrowest)

@@ -30,8 +30,7 @@ def gains(
 ) -> Float[Tensor, "*batch m m"]:
     """R (W^-1 - I) R' with the eigenvalues of W clipped into [narrowest, widest].
 
-    `root` is R with R R' the prior's precision, and `relative` holds W = R' V R, of which the symmetric part
-    counts.
+    `root` is R with R R' the prior's precision, and `relative` holds W = R' V R, of which the symmetric part counts.
     A W that is not finite gives a gain that is not finite: a diverging run is a result.
     """
     # A tensor is a number that has been checked and stayed on its device.

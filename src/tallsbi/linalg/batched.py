@@ -18,6 +18,7 @@ from torch import Tensor
 from tallsbi.shapes import Jacobians, Scores, States
 
 _LAPACK_LIMIT = 64  # below this, LAPACK's overhead is smaller than that of loading the compiled kernel
+# The smallest pivot over the largest from which on elimination without pivoting is trusted.
 _PIVOT_RATIO = {torch.float32: 1e-4, torch.float64: 1e-9}
 
 
@@ -55,7 +56,7 @@ def inverse(
 
 def _positive_pivots(matrices: Float[Tensor, "*batch m m"]) -> Bool[Tensor, "*batch"]:
     rounding = 100 * torch.finfo(matrices.dtype).eps
-    # Elimination serves every matrix; elsewhere than on a processor it costs less than to ask which are symmetric.
+    # Elimination serves every matrix; on a GPU it costs less than to ask whether they are symmetric.
     if matrices.device.type == "cpu" and bool(
         ((matrices - matrices.mT).abs() <= rounding * matrices.abs()).all()
     ):

@@ -1,1 +1,1 @@
-"""Distances between samples."""
+"""Distances between samples, calibration, and tests of draws."""

@@ -76,11 +76,11 @@ def _check(index: int, samples: np.ndarray, reference: np.ndarray) -> None:
 
 def _batched(pairs: Sequence[Pair], seeds: Sequence[int]) -> Float[np.ndarray, "_"]:
     values = np.empty(len(pairs))
-    alike: dict[tuple[int, ...], list[int]] = {}
+    by_shape: dict[tuple[int, ...], list[int]] = {}
     for index, (samples, reference) in enumerate(pairs):
-        alike.setdefault((seeds[index], len(samples), *reference.shape), []).append(index)
-    for (seed, drawn, referred, _), members in alike.items():
-        labels = np.repeat(np.array([0, 1], np.float32), [referred, drawn])
+        by_shape.setdefault((seeds[index], len(samples), *reference.shape), []).append(index)
+    for (seed, sample_rows, reference_rows, _), members in by_shape.items():
+        labels = np.repeat(np.array([0, 1], np.float32), [reference_rows, sample_rows])
         for start in range(0, len(members), _COMPARISONS_AT_ONCE):
             block = members[start : start + _COMPARISONS_AT_ONCE]
             data = np.stack([_standardised(*pairs[index]) for index in block])

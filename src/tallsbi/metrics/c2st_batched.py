@@ -21,7 +21,7 @@ FOLDS = 5
 UNITS_PER_INPUT = 10
 MAX_BATCH = 200
 MAX_EPOCHS = 10_000
-# Epochs between two checks which classifiers are done; their row orders are drawn in advance.
+# Epochs between two checks of which classifiers are done; their row orders are drawn in advance.
 _EPOCHS_AT_ONCE = 32
 
 

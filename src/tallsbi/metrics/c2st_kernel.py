@@ -26,7 +26,7 @@ TOLERANCE, PATIENCE = 1e-4, 10
 CLIP = np.float32(np.finfo(np.float32).eps)
 
 # Sums may be reordered to be vectorised; NaN and infinity keep their meaning.
-_FAST = {"contract", "reassoc", "nsz"}
+_FASTMATH = {"contract", "reassoc", "nsz"}
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -44,7 +44,7 @@ def _parts(flat, m, h):  # pragma: no cover - compiled
     )
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+@numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH)
 @no_type_check
 def _forward(x, parameters, a1, a2, logits):  # pragma: no cover - compiled
     w1, w2, w3, b1, b2, b3 = parameters
@@ -66,7 +66,7 @@ def _forward(x, parameters, a1, a2, logits):  # pragma: no cover - compiled
             logits[i] += weight * value
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+@numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH)
 @no_type_check
 def _output(logits, y, delta):  # pragma: no cover - compiled
     """Writes the errors p - y of the logistic output; returns the log loss, summed over the rows."""
@@ -80,7 +80,7 @@ def _output(logits, y, delta):  # pragma: no cover - compiled
     return loss
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+@numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH)
 @no_type_check
 def _backward(x, delta, parameters, a1, a2, d1, d2, gradients):  # pragma: no cover - compiled
     """Writes the gradients, summed over the rows."""
@@ -115,7 +115,7 @@ def _backward(x, delta, parameters, a1, a2, d1, d2, gradients):  # pragma: no co
     np.dot(d1, x.T, g1)
 
 
-@numba.njit(cache=True, error_model="numpy", fastmath=_FAST)
+@numba.njit(cache=True, error_model="numpy", fastmath=_FASTMATH)
 @no_type_check
 def _adam(params, gradient, first, second, weights, rows, step):  # pragma: no cover - compiled
     """One step of Adam in place; returns the squared norm of the weights before it."""

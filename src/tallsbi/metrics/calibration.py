@@ -27,18 +27,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-NARROW, WIDE = 1.25, 1.5  # sigma may be so many times too small or, which does less harm, too large;
-# coverage, which tells less from as many datasets, may be that of a sigma off by the larger factor,
-SHIFT = 0.5  # and draws shifted by so many of their standard deviations on average
+# Sigma may be so many times too small or, which does less harm, too large; coverage, which tells less from as many
+# datasets, may be that of a sigma off by the larger factor.
+NARROW_BAR, WIDE_BAR = 1.25, 1.5
+SHIFT_BAR = 0.5  # draws may be shifted by so many of their standard deviations on average
 LEVELS = (0.5, 0.9)
 MIN_SAMPLES = 9
-_LARGEST = 4.0
+_LARGEST_Z = 4.0
 _CONFIDENCE = 0.95
-_FAMILY_ERROR = (
-    0.002  # how often a calibrated posterior may be found wrong at one n, all coordinates together
-)
+# How often a calibrated posterior may be found wrong at one n, all coordinates together.
+_FAMILY_ERROR = 0.002
 _POWER = 0.8
-_CLOSE = 0.6, 1.6  # sizes, which are 1 at the bar
+_SIZES_NEAR_BAR = 0.6, 1.6  # the bar itself is 1
 _RESAMPLES = 1000
 _NORMAL = NormalDist()
 
@@ -57,7 +57,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Departure:
-    """A measure of one coordinate beyond its bar, and no chance; `size` is 1 at the bar."""
+    """How far a measure of one coordinate is from calibrated; `size` is 1 at the bar."""
 
     coordinate: int
     measure: str
@@ -106,18 +106,19 @@ class Calibration:
     @property
     def departures(self) -> list[Departure]:
         """All measures beyond their bars and no chance, the largest first; none: trustworthy at this n."""
-        wrong = [each for each, chance in self._measured() if each.size > 1 and not chance]
-        return sorted(wrong, key=lambda each: -each.size)
+        beyond = [departure for departure, chance in self._measured() if departure.size > 1 and not chance]
+        return sorted(beyond, key=lambda departure: -departure.size)
 
     @property
-    def close(self) -> bool:
+    def near_bar(self) -> bool:
         """Whether a width is so near its bar that more datasets could change the verdict."""
         widths = [size for (_, measure), size in self.sizes().items() if measure == "rms_z"]
-        return _CLOSE[0] < max(widths) < _CLOSE[1]
+        return _SIZES_NEAR_BAR[0] < max(widths) < _SIZES_NEAR_BAR[1]
 
     def sizes(self) -> dict[tuple[int, str], float]:
-        """Of every measure and coordinate, 1 at the bar."""
-        return {(each.coordinate, each.measure): each.size for each, _ in self._measured()}
+        """The size of the departure of every coordinate and measure, 1 at the bar."""
+        measured = [departure for departure, _ in self._measured()]
+        return {(departure.coordinate, departure.measure): departure.size for departure in measured}
 
     @property
     def pooled_rms_z(self) -> Float[np.ndarray, "m"]:
@@ -134,24 +135,23 @@ class Calibration:
         """Every measure of every coordinate, and whether it is within chance of a calibrated posterior."""
         bar = critical(self.dim)
         # Coordinates that are all a little too narrow are no chance together, though each alone may be.
-        together = abs(math.log(self.overall[0])) < bar * self.overall[1]
+        all_by_chance = abs(math.log(self.overall[0])) < bar * self.overall[1]
         for i, rms in enumerate(self.pooled_rms_z):
-            size = abs(math.log(rms)) / math.log(NARROW if rms > 1 else WIDE)
+            size = abs(math.log(rms)) / math.log(NARROW_BAR if rms > 1 else WIDE_BAR)
             error = max(self.rms_error[i], math.sqrt(0.5 / self.datasets))
-            alone = abs(math.log(self.rms_z.value[i])) < bar * error
-            yield Departure(i, "rms_z", float(rms), size), bool(alone and together)
+            one_by_chance = abs(math.log(self.rms_z.value[i])) < bar * error
+            yield Departure(i, "rms_z", float(rms), size), bool(one_by_chance and all_by_chance)
             shift = float(self.mean_z.value[i])
             yield (
-                Departure(i, "mean_z", shift, abs(shift) / SHIFT),
+                Departure(i, "mean_z", shift, abs(shift) / SHIFT_BAR),
                 abs(shift) < bar / math.sqrt(self.datasets),
             )
             for level in LEVELS:
                 name = f"coverage_{100 * level:.0f}"
                 share = float(getattr(self, name).value[i])
-                limit = covered(level, WIDE if share < level else 1 / WIDE)
-                chance = _by_chance(round(share * self.datasets), self.datasets, level) > 2 * _NORMAL.cdf(
-                    -bar
-                )
+                limit = covered(level, WIDE_BAR if share < level else 1 / WIDE_BAR)
+                p_value = _p_value(round(share * self.datasets), self.datasets, level)
+                chance = p_value > 2 * _NORMAL.cdf(-bar)
                 yield Departure(i, name, share, (share - level) / (limit - level)), chance
 
     def to_json(self) -> dict[str, Any]:
@@ -210,8 +210,9 @@ def summary(
 ) -> Calibration:
     """From the offsets, and the positions of theta* among the draws in [0, 1]; both NaN for a dataset that is lost."""
     lost = np.isnan(z).any(1)
-    squares = np.where(np.isnan(z), _LARGEST, np.clip(z, -_LARGEST, _LARGEST)) ** 2
-    clipped = np.where(np.isnan(z), 0.0, np.clip(z, -_LARGEST, _LARGEST))
+    clipped = np.clip(z, -_LARGEST_Z, _LARGEST_Z)
+    squares = np.where(np.isnan(z), _LARGEST_Z, clipped) ** 2
+    clipped = np.where(np.isnan(z), 0.0, clipped)
     # Whole datasets are drawn again: their coordinates belong together.
     weights = rng.multinomial(len(z), np.full(len(z), 1 / len(z)), size=_RESAMPLES) / len(z)
     mean_squares = squares.mean(0).clip(1e-12)
@@ -267,10 +268,10 @@ def _shares(inside: Bool[np.ndarray, "B m"]) -> Estimate:
     high += 1
     for _ in range(30):
         middle = (low + high) / 2
-        below = np.array([1 - _binomial(hits - 1, count, middle[0]), _binomial(hits, count, middle[1])])
+        tails = np.array([1 - _binomial(hits - 1, count, middle[0]), _binomial(hits, count, middle[1])])
         # The lower end: the upper tail is still too small. The upper end: the lower tail is still too large.
-        right = np.array([below[0] < (1 - _CONFIDENCE) / 2, below[1] > (1 - _CONFIDENCE) / 2])
-        low, high = np.where(right, middle, low), np.where(right, high, middle)
+        higher = np.array([tails[0] < (1 - _CONFIDENCE) / 2, tails[1] > (1 - _CONFIDENCE) / 2])
+        low, high = np.where(higher, middle, low), np.where(higher, high, middle)
     return Estimate(hits / count, np.where(hits == 0, 0.0, low[0]), np.where(hits == count, 1.0, high[1]))
 
 
@@ -287,6 +288,6 @@ def _log_choose(count: int) -> Float[np.ndarray, "k"]:
     return logs[-1] - logs - logs[::-1]
 
 
-def _by_chance(hits: int, count: int, level: float) -> float:
+def _p_value(hits: int, count: int, level: float) -> float:
     """Two-sided p-value of so many hits: twice the smaller tail."""
     return float(2 * min(_binomial(hits, count, level), 1 - _binomial(hits - 1, count, level)))

@@ -17,28 +17,29 @@ def reach(measured: Sequence[Calibration]) -> int:
     if len(measured) == 1:
         return 0
     before = measured[-2]
-    sizes, steps = before.sizes(), math.log(last.n / before.n)
+    sizes, log_ratio = before.sizes(), math.log(last.n / before.n)
     crossings = []
-    for each in last.departures:
+    for departure in last.departures:
         # Below its bar at the n before, or above it by chance.
-        size = min(max(sizes[each.coordinate, each.measure], 0.0), 1.0)
-        crossings.append(before.n * math.exp(steps * (1 - size) / (each.size - size)))
+        size = min(max(sizes[departure.coordinate, departure.measure], 0.0), 1.0)
+        crossings.append(before.n * math.exp(log_ratio * (1 - size) / (departure.size - size)))
     return max(before.n, math.floor(min(crossings)))
 
 
-def worst(at: Calibration) -> str:
+def worst(calibration: Calibration) -> str:
     """The largest departure in words; what is wrong with the width comes first, since it tells how to correct it."""
-    if not at.departures:
+    departures = calibration.departures
+    if not departures:
         return ""
-    first = ([each for each in at.departures if each.measure == "rms_z"] or at.departures)[0]
-    more = len({each.coordinate for each in at.departures}) - 1
-    others = f" and {more} other{'s' if more > 1 else ''}" if more else ""
+    first = ([departure for departure in departures if departure.measure == "rms_z"] or departures)[0]
+    count = len({departure.coordinate for departure in departures}) - 1
+    others = f" and {count} other{'s' if count > 1 else ''}" if count else ""
     return f"{first} (parameter {first.coordinate}{others})"
 
 
 def until_failure(measured: Sequence[Calibration]) -> tuple[Calibration, ...]:
     """Up to the first n that fails, with it."""
-    for k, at in enumerate(measured):
-        if at.departures:
+    for k, calibration in enumerate(measured):
+        if calibration.departures:
             return tuple(measured[: k + 1])
     return tuple(measured)

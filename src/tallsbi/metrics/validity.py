@@ -34,7 +34,7 @@ def usable_draws(
 
 
 def lost_share(usable: Bool[np.ndarray, "S"]) -> float:
-    """Counted, not one less the others: 1 - 0.99 is more than 0.01."""
+    """The share of draws that are lost; they are counted, because 1 - 0.99 is more than 0.01."""
     return float(np.mean(~usable))
 
 

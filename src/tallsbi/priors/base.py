@@ -24,6 +24,7 @@ from tallsbi.schedule import Schedule
 from tallsbi.shapes import Precisions, States
 
 _MOMENT_DRAWS = 100_000
+_SHOWN_COORDINATES = 8
 Bounds = tuple[Float[Tensor, "*#B m"], Float[Tensor, "*#B m"]]
 
 
@@ -77,7 +78,7 @@ class DiffusedPrior(ABC):
         return self
 
     def chosen(self, datasets: Int[Tensor, "V"]) -> DiffusedPrior | None:
-        """The priors of these datasets, any more than once; itself where all share one, None where it cannot be had."""
+        """The prior of these datasets, perhaps repeated; itself where all share one, None where it cannot be split."""
         one_for_all = type(self).repeat is DiffusedPrior.repeat
         return self if one_for_all else None
 
@@ -102,7 +103,25 @@ class Prior(DiffusedPrior):
     """True where the latent space is not the parameter's own."""
 
     names: tuple[str, ...] | None = None
-    """What the coordinates are called, if the user said so."""
+    """Names of the coordinates, if the user gave them."""
+
+    def __repr__(self) -> str:
+        laws, covariance = self._coordinate_laws(), self.covariance()[0]
+        coordinates = self.coordinate_names
+        if laws is not None:
+            coordinates = [f"{name} ~ {law}" for name, law in zip(coordinates, laws, strict=True)]
+        correlated = bool((covariance != torch.diag(covariance.diagonal())).any())
+        count = f"{self.dim} {'correlated ' if correlated else ''}parameter{'' if self.dim == 1 else 's'}"
+        return f"{type(self).__name__} prior of {count}: {first_few(coordinates)}"
+
+    def _coordinate_laws(self) -> list[str] | None:
+        """The distribution of each coordinate by its name and numbers, None where there is no short form."""
+        return None
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """The names of the coordinates, or theta_0, theta_1, ... where the user gave none."""
+        return list(self.names or [f"theta_{i}" for i in range(self.dim)])
 
     def named(self, names: Sequence[str]) -> Prior:
         """The same prior with names for its coordinates."""
@@ -165,6 +184,11 @@ class Prior(DiffusedPrior):
             f"prior: {type(self).__name__} has no form on disk; add `to_json` to it and its name to "
             "tallsbi.priors.description."
         )
+
+
+def first_few(words: Sequence[str]) -> str:
+    """The first words of a list that may be long."""
+    return ", ".join(words[:_SHOWN_COORDINATES]) + (", ..." if len(words) > _SHOWN_COORDINATES else "")
 
 
 def described(kind: str, **tensors: Tensor) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from torch import Tensor, distributions
 from tallsbi.priors.base import Prior
 from tallsbi.priors.gaussian import Gaussian
 from tallsbi.priors.lognormal import LogNormal
-from tallsbi.priors.marginals import COORDINATES, Closed, Marginals
+from tallsbi.priors.marginals import COORDINATES, ClosedForm, Marginals
 from tallsbi.priors.pushed import Blocks, Transformed, transform_from_json
 from tallsbi.priors.quantiles import Quantiles
 from tallsbi.priors.uniform import Uniform
@@ -44,13 +44,13 @@ def _unnamed(description: Mapping[str, Any]) -> Prior:
     return _KINDS[kind](**_tensors(description))
 
 
-def _coordinate(description: Mapping[str, Any]) -> Closed | Quantiles:
+def _coordinate(description: Mapping[str, Any]) -> ClosedForm | Quantiles:
     kind = description["kind"]
     if kind == "Quantiles":
         return Quantiles.from_json(description)
     if kind not in COORDINATES:
         raise ValueError(f"there is no coordinate {kind!r}")
-    return Closed(getattr(distributions, kind)(**_tensors(description)))
+    return ClosedForm(getattr(distributions, kind)(**_tensors(description)))
 
 
 def _tensors(description: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -101,6 +101,13 @@ class Gaussian(Prior):
         self._require_single("standard_map")
         return StandardMap(self.latent_mean()[0].numpy(), torch.linalg.cholesky(self.covariance()[0]).numpy())
 
+    def _coordinate_laws(self) -> list[str] | None:
+        if self.mean.shape[0] != 1:
+            return None
+        deviations = self.cov[0].diagonal().sqrt()
+        pairs = zip(self.mean[0].tolist(), deviations.tolist(), strict=True)
+        return [f"Normal({mean:.4g}, {deviation:.4g})" for mean, deviation in pairs]
+
     def to_json(self) -> dict[str, Any]:
         self._require_single("to_json")
         return described("Gaussian", mean=self.mean[0], cov=self.cov[0])

@@ -49,5 +49,9 @@ class LogNormal(LatentGaussian):
     def standard_map(self) -> StandardMap:
         return StandardMap(self.loc.double().numpy(), self.scale.double().numpy(), outer="exp")
 
+    def _coordinate_laws(self) -> list[str]:
+        pairs = zip(self.loc.tolist(), self.scale.tolist(), strict=True)
+        return [f"LogNormal({loc:.4g}, {scale:.4g})" for loc, scale in pairs]
+
     def to_json(self) -> dict[str, Any]:
         return described("LogNormal", loc=self.loc, scale=self.scale)

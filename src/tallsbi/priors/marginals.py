@@ -41,7 +41,7 @@ COORDINATES: Mapping[str, tuple[str, ...]] = {
 _EDGE = 1e-14  # a probability this close to 0 or 1 has no finite normal quantile worth computing with
 
 
-class Closed:
+class ClosedForm:
     """A coordinate of a kind in `COORDINATES`, of batch shape []."""
 
     def __init__(self, distribution: Distribution) -> None:
@@ -60,6 +60,11 @@ class Closed:
         density = self.distribution.log_prob(torch.where(inside, torch.nextafter(theta, median), median))
         return torch.where(inside, density, -torch.inf)
 
+    def __repr__(self) -> str:
+        name = type(self.distribution).__name__
+        numbers = ", ".join(f"{float(getattr(self.distribution, key)):.4g}" for key in COORDINATES[name])
+        return f"{name}({numbers})"
+
     def to_json(self) -> dict[str, Any]:
         name = type(self.distribution).__name__
         return described(name, **{key: getattr(self.distribution, key) for key in COORDINATES[name]})
@@ -75,7 +80,7 @@ class Marginals(LatentGaussian):
     def __init__(
         self, coordinates: Sequence[Any], correlation: Float[Tensor, "m m"] | Sequence | None = None
     ) -> None:
-        self.coordinates = tuple(one for given in coordinates for one in _coordinates(given))
+        self.coordinates = tuple(part for given in coordinates for part in _coordinates(given))
         self.dim = len(self.coordinates)
         self.correlation = None
         self.latent = Gaussian.standard(self.dim, torch.float64)
@@ -116,15 +121,18 @@ class Marginals(LatentGaussian):
         columns = [c.to_parameter(z) for z, c in zip(latent.unbind(-1), self.coordinates, strict=True)]
         return torch.stack(columns, -1).to(latent.dtype)
 
+    def _coordinate_laws(self) -> list[str]:
+        return [str(coordinate) for coordinate in self.coordinates]
+
     def to_json(self) -> dict[str, Any]:
         correlation = {} if self.correlation is None else {"correlation": self.correlation.tolist()}
         return {"kind": "Marginals", "coordinates": [c.to_json() for c in self.coordinates], **correlation}
 
 
-def _coordinates(given: Any) -> Sequence[Closed | Quantiles]:
-    if isinstance(given, (Closed, Quantiles)):
+def _coordinates(given: Any) -> Sequence[ClosedForm | Quantiles]:
+    if isinstance(given, (ClosedForm, Quantiles)):
         return [given]
     if isinstance(given, Truncated):
         return given.tables
     closed = type(given).__name__ in COORDINATES and type(given).__module__.startswith("torch.distributions.")
-    return [Closed(given)] if closed and not given.batch_shape else tabulated(given)
+    return [ClosedForm(given)] if closed and not given.batch_shape else tabulated(given)

@@ -13,7 +13,7 @@ from torch.distributions import transforms
 from tallsbi.priors.base import Prior, UnsupportedPrior
 from tallsbi.priors.gaussian import Gaussian, LatentGaussian
 
-_SIMPLE: Mapping[str, tuple[str, ...]] = {
+_ELEMENTWISE: Mapping[str, tuple[str, ...]] = {
     "AffineTransform": ("loc", "scale"),
     "ExpTransform": (),
     "PowerTransform": ("exponent",),
@@ -24,15 +24,17 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
 """Transforms of torch that act number by number, with their parameters."""
 
 
-class _Made(LatentGaussian):
-    def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> _Made:
+class _Derived(LatentGaussian):
+    """What priors made of others share."""
+
+    def to(self, *, dtype: torch.dtype | None = None, device: torch.device | str | None = None) -> _Derived:
         return self  # maps between the spaces are computed in float64 on the CPU
 
     def sample(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
         return super().sample(count, generator).float()
 
 
-class Transformed(_Made):
+class Transformed(_Derived):
     """The prior of T(v), v from a prior that is Gaussian in its latent space, such as a correlated Gaussian."""
 
     def __init__(self, base: Prior, transform: transforms.Transform) -> None:
@@ -40,13 +42,13 @@ class Transformed(_Made):
         self.latent = latent_gaussian(base)
         if not transform.bijective:
             raise UnsupportedPrior(
-                f"prior: {_shown(transform)} cannot be undone, so that theta has no latent value; use a "
+                f"prior: {_type_names(transform)} cannot be undone, so that theta has no latent value; use a "
                 "transform that is one to one."
             )
         value = self.transform(base.to_parameter(self.latent.mean))
         if value.shape != self.latent.mean.shape:
             raise UnsupportedPrior(
-                f"prior: {_shown(transform)} makes {value.shape[-1]} numbers of {self.dim}; a prior needs a "
+                f"prior: {_type_names(transform)} makes {value.shape[-1]} numbers of {self.dim}; a prior needs a "
                 "density over the numbers it is about: leave out the one that follows from the others."
             )
 
@@ -76,7 +78,7 @@ class Transformed(_Made):
         }
 
 
-class Blocks(_Made):
+class Blocks(_Derived):
     """Independent priors side by side, each Gaussian in its latent space: a correlated one beside others."""
 
     def __init__(self, parts: Sequence[Prior]) -> None:
@@ -101,6 +103,9 @@ class Blocks(_Made):
         pieces = latent.split(self.sizes, -1)
         return torch.cat([p.to_parameter(v) for p, v in zip(self.parts, pieces, strict=True)], -1)
 
+    def _coordinate_laws(self) -> list[str]:
+        return [law for p in self.parts for law in p._coordinate_laws() or [type(p).__name__] * p.dim]
+
     def to_json(self) -> dict[str, Any]:
         return {"kind": "Blocks", "parts": [part.to_json() for part in self.parts]}
 
@@ -113,7 +118,7 @@ def latent_gaussian(prior: Prior) -> Gaussian:
     return gaussian.to(dtype=torch.float64)
 
 
-def _shown(transform: transforms.Transform) -> str:
+def _type_names(transform: transforms.Transform) -> str:
     parts = getattr(transform, "parts", None) or [transform]
     return ", ".join(type(part).__name__ for part in parts)
 
@@ -128,8 +133,8 @@ def _in_float64(transform: transforms.Transform) -> transforms.Transform:
 
 def _transform_json(transform: transforms.Transform) -> dict[str, Any]:
     name = type(transform).__name__
-    if name in _SIMPLE:
-        return {"kind": name, **{key: _plain(getattr(transform, key)) for key in _SIMPLE[name]}}
+    if name in _ELEMENTWISE:
+        return {"kind": name, **{key: _plain(getattr(transform, key)) for key in _ELEMENTWISE[name]}}
     if isinstance(transform, transforms.ComposeTransform):
         return {"kind": "ComposeTransform", "parts": [_transform_json(part) for part in transform.parts]}
     if isinstance(transform, transforms.StackTransform) and transform.dim in (-1, 0):
@@ -142,7 +147,7 @@ def _transform_json(transform: transforms.Transform) -> dict[str, Any]:
     if transform is transforms.identity_transform:
         return {"kind": "ComposeTransform", "parts": []}
     raise UnsupportedPrior(
-        f"prior: {name} has no form on disk; use {', '.join(_SIMPLE)}, or StackTransform, CatTransform and "
+        f"prior: {name} has no form on disk; use {', '.join(_ELEMENTWISE)}, or StackTransform, CatTransform and "
         "ComposeTransform of these along the last axis."
     )
 
@@ -150,8 +155,8 @@ def _transform_json(transform: transforms.Transform) -> dict[str, Any]:
 def transform_from_json(values: Mapping[str, Any]) -> transforms.Transform:
     """The transform of a description; KeyError, TypeError or ValueError for anything else."""
     kind = values["kind"]
-    if kind in _SIMPLE:
-        parameters = {key: torch.tensor(values[key], dtype=torch.float64) for key in _SIMPLE[kind]}
+    if kind in _ELEMENTWISE:
+        parameters = {key: torch.tensor(values[key], dtype=torch.float64) for key in _ELEMENTWISE[kind]}
         return getattr(transforms, kind)(**parameters)
     if kind == "Inverse":
         return transform_from_json(values["of"]).inv

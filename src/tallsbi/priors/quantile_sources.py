@@ -20,10 +20,10 @@ from tallsbi.priors.base import UnsupportedPrior
 from tallsbi.priors.quantiles import Quantiles, knots
 
 _BISECTIONS = 64  # halve an interval of 1400 to the last digit
-_FARTHEST = 700.0  # exponent of the smallest and the largest number that bisection looks at
-_MISMATCH = 1e-3  # how far cdf(icdf(u)) may be from u
-_CHECKED = 2.5  # standard deviations within which float32, in which simulators get theta, must resolve it
-_FRACTIONS = 500  # terms of the continued fraction; about sqrt(max(a, b)) are needed
+_LARGEST_EXPONENT = 700.0  # of the smallest and the largest number that bisection looks at
+_LARGEST_MISMATCH = 1e-3  # how far cdf(icdf(u)) may be from u
+_CHECKED_DEVIATIONS = 2.5  # within which float32, in which simulators get theta, must resolve it
+_MAX_TERMS = 500  # terms of the continued fraction; about sqrt(max(a, b)) are needed
 
 
 def tabulated(distribution: Any) -> list[Quantiles]:
@@ -44,8 +44,8 @@ def tabulated(distribution: Any) -> list[Quantiles]:
         if cdf is not None:
             _require_inverse(cdf, theta, probability, label)
     low, high = (bound.expand(theta.shape[1]).tolist() for bound in bounds)
-    named = [label if theta.shape[1] == 1 else f"{label}[{i}]" for i in range(theta.shape[1])]
-    tables = [Quantiles.of(named[i], low[i], high[i], theta[:, i]) for i in range(theta.shape[1])]
+    labels = [label if theta.shape[1] == 1 else f"{label}[{i}]" for i in range(theta.shape[1])]
+    tables = [Quantiles.of(labels[i], low[i], high[i], theta[:, i]) for i in range(theta.shape[1])]
     for table in tables:
         _require_resolution(table)
     return tables
@@ -61,7 +61,7 @@ def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     c, d = torch.ones_like(y), 1 - (p + q) * y / (p + 1)
     d = 1 / torch.where(d == 0, tiny, d)
     fraction = d
-    for k in range(1, _FRACTIONS):
+    for k in range(1, _MAX_TERMS):
         even = k * (q - k) * y / ((p + 2 * k - 1) * (p + 2 * k))
         odd = -(p + k) * (p + q + k) * y / ((p + 2 * k) * (p + 2 * k + 1))
         for term in (even, odd):
@@ -81,7 +81,7 @@ Function = Callable[[Tensor], Any]
 
 
 def _functions(distribution: Any) -> tuple[Function | None, Function | None]:
-    """cdf and icdf of [K, 1] or [K, m] in float64, None where there is none."""
+    """cdf and icdf, of values [K, 1] or [K, m] in float64; None for one that does not exist."""
     if isinstance(distribution, td.Distribution):
         exact = _in_float64(distribution)
         special: Any = {td.Beta: _beta_cdf, td.StudentT: _student_cdf, td.FisherSnedecor: _fisher_cdf}.get(
@@ -89,9 +89,9 @@ def _functions(distribution: Any) -> tuple[Function | None, Function | None]:
         )
         if special is not None:
             return (lambda theta: special(exact, theta)), None
-        tried = torch.full((1, 1), 0.5, dtype=torch.float64)
+        trial = torch.full((1, 1), 0.5, dtype=torch.float64)
         functions = (exact.cdf, exact.icdf)
-        usable = [_works(function, tried) for function in functions]
+        usable = [_works(function, trial) for function in functions]
         return functions[0] if usable[0] else None, functions[1] if usable[1] else None
     icdf = getattr(distribution, "ppf", None) or getattr(distribution, "icdf", None)
     cdf = getattr(distribution, "cdf", None)
@@ -107,7 +107,7 @@ def _works(function: Function, value: Tensor) -> bool:
 
 
 def _in_float64(distribution: td.Distribution) -> td.Distribution:
-    """The same with parameters in float64 and without the check of arguments, which bisection passes anything."""
+    """The same with parameters in float64, and without the check of arguments: bisection tries any value."""
     parameters = {
         name: getattr(distribution, name)
         for name in distribution.arg_constraints
@@ -167,11 +167,12 @@ def _bounds(distribution: Any, icdf: Function | None) -> tuple[Tensor, Tensor]:
     if isinstance(distribution, td.Distribution):
         support: Any = distribution.support
         support = getattr(support, "base_constraint", support)  # of a mixture
-        low, high = (getattr(support, name, side) for name, side in _SIDES)
+        low, high = (getattr(support, name, side) for name, side in _ENDS)
         return tuple(torch.as_tensor(b).double().reshape(-1) for b in (low, high))  # type: ignore[return-value]
-    assert icdf is not None
+    if icdf is None:  # bisection finds quantiles on the whole line
+        return tuple(torch.tensor([side], dtype=torch.float64) for _, side in _ENDS)  # type: ignore[return-value]
     ends = []
-    for probability, (_, side) in zip((0.0, 1.0), _SIDES, strict=True):
+    for probability, (_, side) in zip((0.0, 1.0), _ENDS, strict=True):
         try:
             end = _columns(icdf, torch.tensor([probability], dtype=torch.float64), "icdf")[0]
         except Exception:  # not defined there: no bound is known
@@ -180,7 +181,7 @@ def _bounds(distribution: Any, icdf: Function | None) -> tuple[Tensor, Tensor]:
     return ends[0], ends[1]
 
 
-_SIDES = (("lower_bound", -math.inf), ("upper_bound", math.inf))
+_ENDS = (("lower_bound", -math.inf), ("upper_bound", math.inf))
 
 
 def _bisected(
@@ -195,22 +196,22 @@ def _bisected(
         return torch.where(low.isfinite() & high.isfinite(), between, line)
 
     width = _called(cdf, theta(torch.zeros(2, len(low), dtype=torch.float64)), "cdf").shape[1]
-    left = torch.full((len(probability), width), -_FARTHEST, dtype=torch.float64)
+    left = torch.full((len(probability), width), -_LARGEST_EXPONENT, dtype=torch.float64)
     right = -left
     for _ in range(_BISECTIONS):
         middle = 0.5 * (left + right)
         above = _called(cdf, theta(middle), "cdf") > probability[:, None]
         left, right = torch.where(above, left, middle), torch.where(above, middle, right)
     middle = 0.5 * (left + right)
-    return theta(torch.where(middle.abs() > _FARTHEST - 1, middle.sign() * torch.inf, middle))
+    return theta(torch.where(middle.abs() > _LARGEST_EXPONENT - 1, middle.sign() * torch.inf, middle))
 
 
 def _require_inverse(cdf: Function, theta: Tensor, probability: Tensor, label: str) -> None:
     inner = (probability > 0.001) & (probability < 0.999)
     back = _called(cdf, theta[inner], label)
-    off = (back - probability[inner, None]).abs().nan_to_num(1.0)
-    if float(off.max()) > _MISMATCH:
-        row, column = divmod(int(off.argmax()), off.shape[1])
+    mismatch = (back - probability[inner, None]).abs().nan_to_num(1.0)
+    if float(mismatch.max()) > _LARGEST_MISMATCH:
+        row, column = divmod(int(mismatch.argmax()), mismatch.shape[1])
         raise UnsupportedPrior(
             f"prior: `cdf` and `icdf` of {label} are not inverse to each other: at probability "
             f"{float(probability[inner][row]):.4g} the quantile is {float(theta[inner][row, column]):.4g}, whose cdf "
@@ -219,7 +220,7 @@ def _require_inverse(cdf: Function, theta: Tensor, probability: Tensor, label: s
 
 
 def _require_resolution(table: Quantiles) -> None:
-    z = torch.linspace(-_CHECKED, _CHECKED, 101, dtype=torch.float64)
+    z = torch.linspace(-_CHECKED_DEVIATIONS, _CHECKED_DEVIATIONS, 101, dtype=torch.float64)
     theta = table.to_parameter(z).float()
     if bool(((table.to_latent(theta) - z).abs() > 0.05).any()):
         raise UnsupportedPrior(

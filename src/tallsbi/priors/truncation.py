@@ -1,4 +1,4 @@
-"""`Truncated`: a distribution of one number, kept to an interval."""
+"""`Truncated`: a distribution of one number, restricted to an interval."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Truncated:
     def __init__(self, base: Any, low: Any = -math.inf, high: Any = math.inf) -> None:
         tables = tabulated(base)
         bounds = torch.stack([torch.as_tensor(b).double().expand(len(tables)) for b in (low, high)], 1)
-        self.tables = [_kept(table, *pair) for table, pair in zip(tables, bounds.tolist(), strict=True)]
+        self.tables = [_truncated(table, *pair) for table, pair in zip(tables, bounds.tolist(), strict=True)]
 
     def __repr__(self) -> str:
         return f"[{', '.join(table.label for table in self.tables)}]"
 
 
-def _kept(table: Quantiles, low: float, high: float) -> Quantiles:
+def _truncated(table: Quantiles, low: float, high: float) -> Quantiles:
     label = f"Truncated({table.label}, low={low:g}, high={high:g})"
     low, high = max(low, table.low), min(high, table.high)
     if not low < high:

@@ -78,6 +78,10 @@ class Uniform(Prior):
         low, high = self.low.double(), self.high.double()
         return StandardMap(low.numpy(), (high - low).numpy(), inner="ndtr")
 
+    def _coordinate_laws(self) -> list[str]:
+        pairs = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return [f"Uniform({low:.4g}, {high:.4g})" for low, high in pairs]
+
     def to_json(self) -> dict[str, Any]:
         return described("Uniform", low=self.low, high=self.high)
 

@@ -1,9 +1,10 @@
-"""Make first what finished jobs were made from, where it is missing and an unfinished job needs it.
+"""Make missing files first that an unfinished job needs and finished ones were made from.
 
-Results that were copied without what is large (references, samples, networks) are finished all the same, and nobody
-misses these files until an unfinished job needs one. In one run Snakemake would then make again everything that was
-ever made from it: it plans before it knows that the content will be the same. So such files are made in a run of
-their own. When the next run starts, their content is known (`tallsbi.runner.recall`), and what was finished stays.
+Results are often copied without their large files (references, samples, networks). The jobs after these files still
+count as finished, and nothing asks for the files until an unfinished job needs one. In the same run, Snakemake would
+then also repeat all finished jobs after that file: it plans before it knows that the content will be the same. So such
+files are made in a run of their own. When the next run starts, their content is known (`tallsbi.runner.recall`), and
+finished jobs stay finished.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from dataclasses import dataclass
 from tallsbi.runner import dry_run, origins
 from tallsbi.runner.options import Run
 
-_ROUNDS = 20
+_MOST_ROUNDS = 20
 # How Snakemake begins its reasons to run a job.
-_CAUGHT, _MISSING = "Input files updated by another job: ", "Missing output files: "
+_UPDATED_INPUTS, _MISSING_OUTPUTS = "Input files updated by another job: ", "Missing output files: "
 
 
 @dataclass(frozen=True)
-class Planned:
+class PendingJob:
     """A job that Snakemake would run.
 
-    `updated`: if it is finished, the inputs that other jobs would make again; `missing`: if it would run because its
-    outputs are missing, and for no other reason.
+    `updated`: of a finished job, the inputs that other jobs would make again. `missing`: whether it would run only
+    because its outputs are missing.
     """
 
     inputs: frozenset[str]
@@ -37,16 +38,16 @@ class Planned:
     missing: bool = False
 
 
-def make_ahead(run: Run, arguments: Sequence[str], shown: Sequence[str]) -> int | None:
-    """Runs Snakemake for what must come first, several times if it takes that; an exit code if it was stopped.
+def make_ahead(run: Run, arguments: Sequence[str], display: Sequence[str]) -> int | None:
+    """Runs Snakemake for the files that must come first, as often as needed; returns an exit code if it was stopped.
 
-    `arguments` are those of the run itself, `shown` those that say how it is shown. A file that cannot be made is left
-    to that run, which says so.
+    `arguments` are those of the run itself, `display` the options of its display. A file that cannot be made is left
+    to that run, which reports the failure.
     """
-    made: set[str] = set()
+    tried: set[str] = set()
     snakemake, settings = [sys.executable, "-m", "snakemake"], run.options
-    for _ in range(_ROUNDS):
-        if not _lacking(run):
+    for _ in range(_MOST_ROUNDS):
+        if not _lacks_inputs(run):
             return None
         done = subprocess.run(
             [*snakemake, *arguments, *dry_run.OPTIONS, *settings],
@@ -55,52 +56,59 @@ def make_ahead(run: Run, arguments: Sequence[str], shown: Sequence[str]) -> int 
             text=True,
             check=False,
         )
-        jobs = [] if done.returncode else _planned(run, done.stdout + done.stderr)
-        first = {path for path in shared(jobs, arguments) if not (run.root / path).exists()} - made
-        if not first:
+        jobs = [] if done.returncode else _pending_jobs(run, done.stdout + done.stderr)
+        wanted = {path for path in shared_files(jobs, arguments) if not (run.root / path).exists()} - tried
+        if not wanted:
             return None
-        what = "1 missing file" if len(first) == 1 else f"{len(first)} missing files"
-        print(f"Making {what} first, of which finished results were made too.", file=sys.stderr, flush=True)
-        code = _finish([*snakemake, *shown, *arguments, "--until", *sorted(first), *settings], run)
+        count = "1 missing file" if len(wanted) == 1 else f"{len(wanted)} missing files"
+        print(
+            f"Making {count} first, from which finished results were made too.", file=sys.stderr, flush=True
+        )
+        code = _run_to_end([*snakemake, *display, *arguments, "--until", *sorted(wanted), *settings], run)
         if code is not None:
             return code
-        made |= first
+        tried |= wanted
     return None
 
 
-def _lacking(run: Run) -> bool:
-    """Whether a file is missing that something finished was made from: without one there is nothing to look for."""
+def _lacks_inputs(run: Run) -> bool:
+    """Whether a file is missing that a finished job was made from; if none is, Snakemake need not be asked."""
     known = origins.read_origins(run.folder, run.root)
     missing = {path for origin in known for path in origin.outputs if not (run.root / path).exists()}
-    return any(missing.intersection(each.inputs) and missing.isdisjoint(each.outputs) for each in known)
+    return any(missing.intersection(origin.inputs) and missing.isdisjoint(origin.outputs) for origin in known)
 
 
-def _planned(run: Run, text: str) -> list[Planned]:
+def _pending_jobs(run: Run, text: str) -> list[PendingJob]:
     jobs = []
     for _, fields in dry_run.printed_jobs(text):
         inputs, outputs = (frozenset(dry_run.paths(fields, name)) for name in ("input", "output"))
-        first, *others = fields.get("reason", "").split("; ")
+        reason, *others = fields.get("reason", "").split("; ")
         updated: list[str] = []
-        if first.startswith(_CAUGHT) and not others and all((run.root / path).exists() for path in outputs):
-            updated = first.removeprefix(_CAUGHT).split(", ")
-        missing = first.startswith(_MISSING) and all(each.startswith(_CAUGHT) for each in others)
-        jobs.append(Planned(inputs, outputs, frozenset(updated), missing))
+        finished = all((run.root / path).exists() for path in outputs)
+        if reason.startswith(_UPDATED_INPUTS) and not others and finished:
+            updated = reason.removeprefix(_UPDATED_INPUTS).split(", ")
+        missing = reason.startswith(_MISSING_OUTPUTS) and all(
+            other.startswith(_UPDATED_INPUTS) for other in others
+        )
+        jobs.append(PendingJob(inputs, outputs, frozenset(updated), missing))
     return jobs
 
 
-def shared(jobs: Sequence[Planned], asked: Collection[str] = ()) -> set[str]:
-    """The files that finished jobs would run again for, and that can be made without running a finished job.
+def shared_files(jobs: Sequence[PendingJob], asked: Collection[str] = ()) -> set[str]:
+    """The files that finished and unfinished jobs need, and that can be made without running a finished job.
 
     `asked`: files that the user names.
     """
     makers = {path: job for job in jobs for path in job.outputs}
-    wanted = set[str]().union(*(job.updated for job in jobs))
-    needed = _needed(jobs, makers, asked)
-    return {path for path in wanted & needed if not _needs_finished(makers[path], makers)}
+    updated = set[str]().union(*(job.updated for job in jobs))
+    needed = _needed_files(jobs, makers, asked)
+    return {path for path in updated & needed if not _needs_finished(makers[path], makers)}
 
 
-def _needed(jobs: Sequence[Planned], makers: dict[str, Planned], asked: Collection[str]) -> set[str]:
-    """The files that would be made if no finished job ran again: what only such a job needs is not among them."""
+def _needed_files(
+    jobs: Sequence[PendingJob], makers: dict[str, PendingJob], asked: Collection[str]
+) -> set[str]:
+    """The files that would be made if no finished job ran again, so without those that only such a job needs."""
     used = {path for job in jobs for path in job.inputs}
     waiting = [
         job
@@ -116,36 +124,36 @@ def _needed(jobs: Sequence[Planned], makers: dict[str, Planned], asked: Collecti
     return {path for job in seen for path in job.outputs}
 
 
-def _needs_finished(job: Planned, makers: dict[str, Planned]) -> bool:
+def _needs_finished(job: PendingJob, makers: dict[str, PendingJob]) -> bool:
     """Whether this job is finished, or waits for one that is."""
     waiting, seen = [job], {job}
     while waiting:
-        each = waiting.pop()
-        if each.updated:
+        current = waiting.pop()
+        if current.updated:
             return True
-        above = {makers[path] for path in each.inputs if path in makers} - seen
+        above = {makers[path] for path in current.inputs if path in makers} - seen
         seen |= above
         waiting.extend(above)
     return False
 
 
-def _finish(command: Sequence[str], run: Run) -> int | None:
-    """Waits for Snakemake, and hands a request to stop on to it; the exit code if it was stopped by a signal."""
-    stopped: list[int] = []
+def _run_to_end(command: Sequence[str], run: Run) -> int | None:
+    """Runs Snakemake and passes signals to stop on to it; returns the exit code if a signal stopped it."""
+    signals: list[int] = []
     process = subprocess.Popen(command, cwd=run.root)
 
     def stop(number: int, _frame: object) -> None:
-        stopped.append(number)
-        told = number == signal.SIGINT and os.getpgid(process.pid) == os.getpgrp()  # by the terminal itself
-        if not told:
+        signals.append(number)
+        from_terminal = number == signal.SIGINT and os.getpgid(process.pid) == os.getpgrp()
+        if not from_terminal:  # the terminal interrupts Snakemake as well
             process.send_signal(number)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = process.wait()
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-    if stopped or code < 0:
-        return 128 + (stopped[0] if stopped else -code)
+    if signals or code < 0:
+        return 128 + (signals[0] if signals else -code)
     return None

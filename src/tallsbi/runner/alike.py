@@ -1,8 +1,8 @@
-"""Results that differ in their bytes alone: the same job, of the same inputs, on different kinds of processors.
+"""Results of the same job and inputs whose bytes differ only because they were made on different kinds of processors.
 
-A copy of a run often lacks what is large, such as references. Made again on another machine, they differ by rounding,
-and what was made of the old ones is as good as before. So all checksums are remembered that a recipe (rule, params
-and inputs) was seen to give.
+A copy of a run often lacks its large files, such as references. Made again on another machine, they differ by
+rounding, and what was made from the old ones is as good as before. So all checksums that a recipe (rule, params and
+inputs) has given are remembered.
 """
 
 from __future__ import annotations
@@ -11,38 +11,39 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from tallsbi.runner.origins import FOLDER, RUN, Origin
+from tallsbi.runner.origins import FOLDER, RUN_PLACEHOLDER, Origin
 from tallsbi.storage import files
 
-NAME = "alike.json"  # beside the origins, so that it is copied with them
+FILE_NAME = "alike.json"  # beside the origins, so that it is copied with them
 
 
-def alike_contents(ordered: list[Origin], folder: Path) -> dict[str, list[str]]:
-    """Of every output below `folder`, `results/<run>`, what the same job wrote of the same inputs.
+def alike_checksums(ordered_origins: list[Origin], folder: Path) -> dict[str, list[str]]:
+    """For every output below `folder`, `results/<run>`, the checksums that its job has given with the same inputs.
 
-    `ordered`: every job after those that made its inputs.
+    `ordered_origins`: every job after those that made its inputs.
     """
-    path_of_seen, run = folder / FOLDER / NAME, f"{folder.as_posix()}/"
-    seen: dict[str, list[str]] = {}
+    memory_path, run = folder / FOLDER / FILE_NAME, f"{folder.as_posix()}/"
+    remembered: dict[str, list[str]] = {}
     with contextlib.suppress(OSError, ValueError):
-        content = files.read_json(path_of_seen)
-        seen = content if isinstance(content, dict) else {}
-    before = {name: list(found) for name, found in seen.items()}
+        content = files.read_json(memory_path)
+        remembered = content if isinstance(content, dict) else {}
+    before = {name: list(checksums) for name, checksums in remembered.items()}
     alike: dict[str, list[str]] = {}
-    for origin in ordered:
+    for origin in ordered_origins:
         inputs = {}
-        params = [each.replace(run, RUN) for each in origin.params]
+        params = [text.replace(run, RUN_PLACEHOLDER) for text in origin.params]
         for path in origin.inputs:
-            value = origin.checksums.get(path)
-            name = path.replace(run, RUN)
-            inputs[name] = alike[path][0] if value in alike.get(path, ()) else value
+            checksum = origin.checksums.get(path)
+            name = path.replace(run, RUN_PLACEHOLDER)
+            inputs[name] = alike[path][0] if checksum in alike.get(path, ()) else checksum
         recipe = hashlib.sha256(files.canonical_json([origin.rule, params, inputs]).encode())
         for path in origin.outputs:
-            found = seen.setdefault(f"{path.replace(run, RUN)} {recipe.hexdigest()}", [])
-            if (value := origin.checksums.get(path)) and value not in found:
-                found.append(value)
-            alike[path] = found
-    if seen != before:
-        with contextlib.suppress(OSError):  # of somebody else who lets nobody write
-            files.write_json(seen, path_of_seen)
+            name = path.replace(run, RUN_PLACEHOLDER)
+            checksums = remembered.setdefault(f"{name} {recipe.hexdigest()}", [])
+            if (checksum := origin.checksums.get(path)) and checksum not in checksums:
+                checksums.append(checksum)
+            alike[path] = checksums
+    if remembered != before:
+        with contextlib.suppress(OSError):  # the folder may belong to another user
+            files.write_json(remembered, memory_path)
     return alike

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tallsbi.runner import efficiency, guard, launch, manifest, plan, where
-from tallsbi.runner.options import chosen_run, options
+from tallsbi.runner.options import chosen_run, settings_parser
 from tallsbi.storage.files import DataError
 
 COMMANDS = {
@@ -24,7 +24,7 @@ COMMANDS = {
 
 @dataclass(frozen=True)
 class Project:
-    """What the runner must be told about a study."""
+    """What the runner needs to know about a study."""
 
     stages: plan.Stages
     timed: tuple[str, ...]  # patterns of the results that hold measured times, below results/<run>/
@@ -33,7 +33,7 @@ class Project:
 
 def main(project: Project, arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Runs one command; returns its exit code."""
-    parser = options("; ".join(f"{name}: {text}" for name, text in COMMANDS.items()))
+    parser = settings_parser("; ".join(f"{name}: {text}" for name, text in COMMANDS.items()))
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--args", default="", help="run: more arguments of snakemake")
     given = parser.parse_args(arguments)

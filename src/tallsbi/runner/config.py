@@ -22,7 +22,7 @@ from tallsbi.runner.config_schema import (
     MISSING,
     Validator,
     child,
-    close,
+    closest,
     did_you_mean,
     dotted,
     inline,
@@ -33,15 +33,15 @@ from tallsbi.runner.config_schema import (
 )
 
 SCHEMA = "workflow/schemas/config.schema.yaml"
-FOLDERS = {"scale": "workflow/scales", "protocol": "workflow/protocols"}
-HOLDS = {"scale": "a scale holds sizes only", "protocol": "a protocol holds fidelity switches only"}
+LAYER_FOLDERS = {"scale": "workflow/scales", "protocol": "workflow/protocols"}
+LAYER_CONTENTS = {"scale": "a scale holds sizes only", "protocol": "a protocol holds fidelity switches only"}
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 ConfigRules = Callable[[dict, Layers, tuple[str, ...]], Iterable[str]]
-"""The problems between keys, given the merged configuration, its layers and the problems the schema has found."""
+"""Finds problems between keys, given the merged configuration, its layers and the problems the schema has found."""
 
 
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten times as fast
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the one in C is ten times as fast
     """YAML, except that a key given twice is an error: plain YAML silently keeps the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
@@ -104,7 +104,7 @@ def merge(base: Any, over: Any) -> Any:
 def choose_methods(merged: dict, top: dict, file: dict | None) -> dict:
     """Keep the methods that config.yaml (or the command line) names, in the order of config.yaml.
 
-    A scale only gives sizes: deleting the line of a method in config.yaml takes it out of the study. The order comes
+    A scale gives only sizes: deleting the line of a method in config.yaml takes it out of the study. The order comes
     from the file because Snakemake puts first what the command line sets.
     """
     rest, names = {key: item for key, item in merged.items() if key != "methods"}, top.get("methods", MISSING)
@@ -116,7 +116,7 @@ def choose_methods(merged: dict, top: dict, file: dict | None) -> dict:
 
 
 def coerce(value: Any, node: dict | None) -> Any:
-    """Turn text into a number where the schema wants a number, and a whole number into text where it wants text.
+    """Turn text into a number where the schema wants a number, and an integer into text where it wants text.
 
     Snakemake hands over the inner values of `--config 'toy={seeds: 2}'` as text, and YAML reads 1e-3 as text;
     `run=5` is a name.
@@ -135,7 +135,7 @@ def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[st
     """Known keys that do not belong in this overlay. The schema check reports the unknown ones."""
     nodes = {path: schema_at(schema, path) for path, _ in leaves(data)}
     return [
-        f"{dotted(path)} does not belong in {name}: {HOLDS[layer]}; set it in config.yaml"
+        f"{dotted(path)} does not belong in {name}: {LAYER_CONTENTS[layer]}; set it in config.yaml"
         for path, node in nodes.items()
         if node is not None and node.get("x-layer") != layer
     ]
@@ -143,12 +143,12 @@ def overlay_problems(layer: str, name: str, data: dict, schema: dict) -> list[st
 
 def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, dict, list[str]]:
     """File name and content of the overlay that `top` names, and what is wrong with either."""
-    folder, name = FOLDERS[layer], top.get(layer)
+    folder, name = LAYER_FOLDERS[layer], top.get(layer)
     available = overlays(root, layer)
     if name not in available:
         text = f"{layer} = {shorten(name)}: no such {layer}" if layer in top else f"{layer} is missing"
         text += f"; available: {', '.join(available)} (the files of {folder})"
-        return f"{folder}/<{layer}>.yaml", {}, [text + did_you_mean(close(name, available))]
+        return f"{folder}/<{layer}>.yaml", {}, [text + did_you_mean(closest(name, available))]
     file = f"{folder}/{name}.yaml"
     data, problems = read_yaml(root, file)
     return file, data, problems + overlay_problems(layer, file, data, schema)
@@ -156,7 +156,7 @@ def read_overlay(layer: str, top: dict, root: Path, schema: dict) -> tuple[str, 
 
 def overlays(root: Path, layer: str) -> list[str]:
     """The names of all scales, or of all protocols."""
-    return sorted(path.stem for path in (root / FOLDERS[layer]).glob("*.yaml"))
+    return sorted(path.stem for path in (root / LAYER_FOLDERS[layer]).glob("*.yaml"))
 
 
 def resolve(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
@@ -170,14 +170,14 @@ def resolve(config: Mapping, root: Path | str, rules: ConfigRules) -> dict:
     protocol_file, protocol, protocol_problems = read_overlay("protocol", top, root, schema)
     layers = Layers(top, None if file_problems else file, {protocol_file: protocol, scale_file: scale})
     merged = _merged(top, scale, protocol, layers.file, schema)
-    if own := _own_name(merged, layers.file, scale, protocol, schema):
-        merged["run"] = own
+    if name := _name_by_changes(merged, layers.file, scale, protocol, schema):
+        merged["run"] = name
 
     problems = file_problems + scale_problems + protocol_problems
     complete = scale and protocol  # without an overlay its keys are missing; naming them would hide the cause
     for error in Validator(schema).iter_errors(merged):
-        reported = error.absolute_path and error.absolute_path[0] in FOLDERS
-        if not reported and (complete or error.validator != "required"):
+        already_reported = error.absolute_path and error.absolute_path[0] in LAYER_FOLDERS
+        if not already_reported and (complete or error.validator != "required"):
             problems += breach_messages(error, schema, layers)
     problems += rules(merged, layers, tuple(problems))
     if problems:
@@ -225,37 +225,41 @@ def run_name(config: Mapping) -> str:
     return f"{config['scale']}{suffix}"
 
 
-def _own_name(merged: dict, file: dict | None, scale: dict, protocol: dict, schema: dict) -> str | None:
-    """The name of a run with other settings than config.yaml gives it, so that it overwrites no other run's results."""
+def _name_by_changes(
+    merged: dict, file: dict | None, scale: dict, protocol: dict, schema: dict
+) -> str | None:
+    """A name for a run whose settings differ from config.yaml, so that it does not overwrite the results of another."""
     if file is None or "run" in merged or not {"scale", "protocol"} <= merged.keys():
         return None
-    usual = _merged(file, scale, protocol, file, schema)
+    unchanged = _merged(file, scale, protocol, file, schema)
     changed = {
         dotted(path): value
         for path, value in leaves(merged)
-        if path[0] not in FOLDERS and repr(look_up(usual, path)) != repr(value)
+        if path[0] not in LAYER_FOLDERS and repr(look_up(unchanged, path)) != repr(value)
     }
     if not changed:
         return None
-    name = "-".join([run_name(merged), *(f"{key}~{_in_name(changed[key])}" for key in sorted(changed))])
+    name = "-".join([run_name(merged), *(f"{key}~{_name_part(changed[key])}" for key in sorted(changed))])
     if is_run_name(name):
         return name
     digest = hashlib.sha256(repr(sorted(changed.items())).encode()).hexdigest()[:8]
     return f"{re.sub(r'[^A-Za-z0-9._~+-]+', '_', name).lstrip('._~+-')[:50]}~{digest}"
 
 
-def _in_name(value: Any) -> str:
-    return "+".join(map(_in_name, value)) if isinstance(value, list) else str(value)
+def _name_part(value: Any) -> str:
+    return "+".join(map(_name_part, value)) if isinstance(value, list) else str(value)
 
 
 def name_from_files(top: dict, root: Path) -> str:
     """`run_name` of the configuration that `resolve` would make of `top`, without checking it."""
-    schema_file, folders = root / SCHEMA, {layer: root / folder for layer, folder in FOLDERS.items()}
+    schema_file, folders = root / SCHEMA, {layer: root / folder for layer, folder in LAYER_FOLDERS.items()}
     chosen = {layer: folder / f"{top.get(layer)}.yaml" for layer, folder in folders.items()}
     if not schema_file.is_file() or not all(path.is_file() for path in chosen.values()):
         return run_name(top)  # the Snakefile explains what is wrong
     file = read_yaml(root, "config.yaml")[0]
-    scale, protocol = (read_yaml(root, f"{FOLDERS[layer]}/{top[layer]}.yaml")[0] for layer in FOLDERS)
+    scale, protocol = (
+        read_yaml(root, f"{LAYER_FOLDERS[layer]}/{top[layer]}.yaml")[0] for layer in LAYER_FOLDERS
+    )
     schema = load_schema(root)
     merged = _merged(top, scale, protocol, file, schema)
-    return _own_name(merged, file, scale, protocol, schema) or run_name(merged)
+    return _name_by_changes(merged, file, scale, protocol, schema) or run_name(merged)

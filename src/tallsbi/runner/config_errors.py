@@ -12,7 +12,7 @@ from tallsbi.runner.config_schema import (
     KeyPath,
     allowed,
     child,
-    close,
+    closest,
     did_you_mean,
     dotted,
     is_number,
@@ -71,7 +71,7 @@ def breach_messages(error: ValidationError, schema: dict, layers: Layers) -> lis
     if error.validator == "uniqueItems":
         text += f"; repeated: {shorten([item for i, item in enumerate(value) if item in value[:i]])}"
     if error.validator == "enum":
-        text += did_you_mean(close(value, [str(item) for item in node["enum"]]))
+        text += did_you_mean(closest(value, [str(item) for item in node["enum"]]))
     return [text]
 
 
@@ -82,12 +82,12 @@ def _unknown_key(path: KeyPath, schema: dict, layers: Layers) -> str:
     pattern = next(iter(node.get("patternProperties", {})), "")
     in_use = look_up(layers.top, parent)  # where any name may stand, suggest those in use
     others = [name for name in in_use if child(node, name)] if isinstance(in_use, dict) else []
-    near = close(key, [*node.get("properties", {}), *others])
-    guesses = [dotted((*parent, near))] if near else []
+    sibling = closest(key, [*node.get("properties", {}), *others])
+    guesses = [dotted((*parent, sibling))] if sibling else []
     elsewhere = [name for name in known if name.split(".")[-1] == key]
-    if not near and not elsewhere:
-        far = close(key, {name.split(".")[-1] for name in known})
-        guesses = [name for name in known if name.split(".")[-1] == far]
+    if not sibling and not elsewhere:
+        similar = closest(key, {name.split(".")[-1] for name in known})
+        guesses = [name for name in known if name.split(".")[-1] == similar]
     text = f"{dotted(path)}: unknown key (from {layers.origin(path)})"
     text += f"; a name here must match {pattern.split('$')[0]}$" if pattern else ""
     text += f"; `{key}` exists at {', '.join(elsewhere)}" if elsewhere else ""

@@ -22,26 +22,26 @@ KeyPath = tuple[str | int, ...]
 
 
 def inline(read: Callable[[Path], dict], file: Path, pointer: str = "") -> dict:
-    """The schema in a file, or the part that the JSON pointer names, with what it refers to (`$ref`) put in place.
+    """The schema in a file, or the part that the JSON pointer names, with its references (`$ref`) replaced.
 
     As in JSON Schema a reference names a file relative to its own, `common.yaml#/$defs/n_obs`; keys beside it win.
     """
 
-    def placed(node: Any) -> Any:
+    def resolved(node: Any) -> Any:
         if isinstance(node, list):
-            return [placed(item) for item in node]
+            return [resolved(item) for item in node]
         if not isinstance(node, dict):
             return node
-        own = {key: placed(item) for key, item in node.items() if key != "$ref"}
+        siblings = {key: resolved(item) for key, item in node.items() if key != "$ref"}
         if "$ref" not in node:
-            return own
+            return siblings
         name, _, inner = node["$ref"].partition("#")
-        return inline(read, file.parent / name if name else file, inner) | own
+        return inline(read, file.parent / name if name else file, inner) | siblings
 
     part = look_up(read(file), tuple(pointer.strip("/").split("/")) if pointer else ())
     if part is MISSING:
         raise KeyError(f"{file} has no {pointer}, to which another part of the schema refers")
-    return placed(part)
+    return resolved(part)
 
 
 def child(node: dict | None, key: str | int) -> dict | None:
@@ -139,19 +139,19 @@ def is_number(value: Any) -> bool:
 
 # Stricter than JSON Schema: 5.0 is no integer (it would break ranges), NaN and infinity are no numbers (every
 # comparison with NaN is false, so it would pass any bounds).
-STRICT = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
-TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT)
-Validator = extend(Draft202012Validator, type_checker=TYPES)
+STRICT_TYPES = {"integer": lambda _, value: is_int(value), "number": lambda _, value: is_number(value)}
+TYPE_CHECKER = Draft202012Validator.TYPE_CHECKER.redefine_many(STRICT_TYPES)
+Validator = extend(Draft202012Validator, type_checker=TYPE_CHECKER)
 
 
-def close(word: Any, candidates: Collection[str]) -> str:
-    """The candidate nearest to a misspelt word, or ''. Case does not count."""
+def closest(word: Any, candidates: Collection[str]) -> str:
+    """The candidate closest to a misspelt word, or ''. Case does not count."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     nearest = difflib.get_close_matches(str(word).lower(), by_lower, n=1)
     return by_lower[nearest[0]] if nearest else ""
 
 
 def did_you_mean(*names: str) -> str:
-    """The last words of a message, which end it with a question mark."""
+    """The end of a message: the names that were probably meant, if there are any."""
     quoted = " or ".join(f"`{name}`" for name in names if name)
     return f"; did you mean {quoted}?" if quoted else ""

@@ -21,8 +21,8 @@ from typing import Any
 from tallsbi.storage.files import DataError, write_text
 
 TABLE = "workflow/resources/costs.csv"
-START = 3.0  # seconds that every job takes at least: Python, imports, reading and writing
-MEMORY = 800.0  # MiB of a job of an unknown rule
+START_SECONDS = 3.0  # that every job takes at least: Python, imports, reading and writing
+DEFAULT_MEMORY = 800.0  # MiB of a job of an unknown rule
 
 # Limits for a scheduler are generous: a job over its limit is lost, and a job below it costs nothing.
 _TIME_FACTOR, _TIME_EXTRA = 3.0, 600.0
@@ -58,7 +58,7 @@ class CostModel:
     """Rates by key.
 
     A key without a rate gets the highest overhead, rate and memory among the keys of its rule. A rule without any
-    rate costs `START` seconds and `MEMORY`.
+    rate costs `START_SECONDS` and `DEFAULT_MEMORY`.
     """
 
     rates: Mapping[str, Rate]
@@ -66,9 +66,9 @@ class CostModel:
     def rate(self, key: str) -> Rate:
         if key in self.rates:
             return self.rates[key]
-        related = [rate for known, rate in self.rates.items() if rule_of(known) == rule_of(key)]
+        related = [rate for other, rate in self.rates.items() if rule_of(other) == rule_of(key)]
         if not related:
-            return Rate(START, 0.0, MEMORY)
+            return Rate(START_SECONDS, 0.0, DEFAULT_MEMORY)
         return Rate(
             *(max(getattr(rate, name) for rate in related) for name in ("overhead", "per_unit", "memory"))
         )
@@ -79,15 +79,15 @@ class CostModel:
         return rate.overhead + rate.per_unit * work
 
     def seconds_of(self, resources: Any, rule: str) -> float:
-        """The same for the resources of one of Snakemake's jobs; a rule without a key costs little."""
+        """The same, from the resources of one of Snakemake's jobs; a rule that states no key costs little."""
         return self.seconds(str(resources.get("key", rule)), float(resources.get("work", 1)))
 
     def runtime(self, key: str, work: float, attempt: int = 1) -> int:
-        """A time limit in minutes; a repeated job gets more."""
+        """A time limit in minutes; each new attempt gets more."""
         return math.ceil((_TIME_FACTOR * self.seconds(key, work) + _TIME_EXTRA) / 60) * attempt
 
     def mem_mb(self, key: str, attempt: int = 1) -> int:
-        """A memory limit in MB, a multiple of 100; doubled for every repetition."""
+        """A memory limit in MB, a multiple of 100; each new attempt gets twice as much."""
         limit = _MEMORY_FACTOR * self.rate(key).memory + _MEMORY_EXTRA
         return math.ceil(limit / 100) * 100 * 2 ** (attempt - 1)
 
@@ -95,7 +95,7 @@ class CostModel:
 def fit(costs: Iterable[JobCost]) -> CostModel:
     """The rates that predict the costs best, as ratios: a factor 2 counts the same for short and long jobs.
 
-    One more cost is assumed for every rule: a job without work takes `START` seconds. Without it, a rule whose jobs
+    One more cost is assumed for every rule: a job without work takes `START_SECONDS`. Without it, a rule whose jobs
     are all of one size would not show how much of their time is overhead.
     """
     by_rule: dict[str, list[JobCost]] = {}
@@ -114,26 +114,26 @@ def _fit_rule(costs: list[JobCost]) -> dict[str, Rate]:
     for row, cost in zip(rows, costs, strict=False):
         row[0] = 1 / cost.seconds
         row[1 + keys.index(cost.key)] = cost.work / cost.seconds
-    rows[-1, 0] = 1 / START
+    rows[-1, 0] = 1 / START_SECONDS
     scale = rows.max(axis=0)
     overhead, *per_unit = nnls(rows / scale, np.ones(len(rows)))[0] / scale
     rates = {}
     for key, rate in zip(keys, per_unit, strict=True):
         memory = [cost.memory for cost in costs if cost.key == key]
-        rates[key] = Rate(float(overhead), float(rate), max(memory) or MEMORY, len(memory))
+        rates[key] = Rate(float(overhead), float(rate), max(memory) or DEFAULT_MEMORY, len(memory))
     return rates
 
 
-def adapted(model: CostModel, costs: Iterable[JobCost]) -> CostModel:
+def adapted_model(model: CostModel, costs: Iterable[JobCost]) -> CostModel:
     """The model for the machine that the costs are from: all rates times the median ratio of actual to predicted.
 
     A key that the model does not know gets the rate that its own costs give.
     """
     costs = list(costs)
     ratios = [cost.seconds / model.seconds(cost.key, cost.work) for cost in costs if cost.key in model.rates]
-    slower = statistics.median(ratios) if ratios else 1.0
+    slowdown = statistics.median(ratios) if ratios else 1.0
     rates = {
-        key: replace(rate, overhead=rate.overhead * slower, per_unit=rate.per_unit * slower)
+        key: replace(rate, overhead=rate.overhead * slowdown, per_unit=rate.per_unit * slowdown)
         for key, rate in model.rates.items()
     }
     return CostModel({**fit(costs).rates, **rates})

@@ -1,9 +1,9 @@
-"""What a run shows while it works: one living line in a terminal, one line a minute elsewhere.
+"""What a run shows while it works: in a terminal one line that is redrawn, elsewhere one line a minute.
 
     212/611 jobs (35%)  0 failed  2 running  3:12  ends about 10:45  sample
 
 Warnings and failures are printed in full, a failure with the log of its job. Snakemake's own text goes to its log
-file. The display never stops a run: what goes wrong here is dropped.
+file. The display never stops a run: errors in it are ignored.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-SECOND, MINUTE = 1.0, 60.0
+REDRAW_INTERVAL, LINE_INTERVAL = 1.0, 60.0  # seconds, in a terminal and elsewhere
 LOG_LINES = 40  # of the log of a failed job
-PRIOR = 30.0  # seconds for which the plan counts more than what was seen
+PLAN_WEIGHT = 30.0  # seconds of the run after which its pace counts as much as the plan
 CLEAR, NO_WRAP, WRAP = "\r\x1b[K", "\x1b[?7l", "\x1b[?7h"
-# That a script has failed is told with its log, by `job_error`.
-_TOLD = "RuleException:\nCalledProcessError"
-_SHOWN = ("Nothing to be done", "Reasons:", "This was a dry-run")
+# Not shown, because `job_error` reports the failed script with its log.
+_SCRIPT_FAILURE = "RuleException:\nCalledProcessError"
+# How other messages begin that are shown.
+_SHOWN_MESSAGES = ("Nothing to be done", "Reasons:", "This was a dry-run")
 
-_expected: dict[int, float] = {}
+_expected_seconds: dict[int, float] = {}
 _cores: list[float] = [1.0]
 
 
 def expect(seconds: Mapping[int, float], cores: float) -> None:
-    """What the cost model says of the jobs that will run, by their numbers; the head says it before the first job."""
-    _expected.clear()
-    _expected.update(seconds)
+    """Sets the seconds that the cost model predicts for the jobs to run, by job number; before the first job starts."""
+    _expected_seconds.clear()
+    _expected_seconds.update(seconds)
     _cores[0] = max(cores, 1.0)
 
 
@@ -45,9 +46,7 @@ class Progress:
     started: float
     total: int = 0
     done: int = 0
-    failures: dict[int, str] = field(
-        default_factory=dict
-    )  # number of the job -> what is said of it at the end
+    failures: dict[int, str] = field(default_factory=dict)  # number of the job -> its line at the end
     restarted: int = 0
     running: dict[int, str] = field(default_factory=dict)  # number of the job -> its rule
     finished: set[int] = field(default_factory=set)
@@ -59,12 +58,13 @@ class Progress:
 
     def remaining(self, now: float) -> float | None:
         """Seconds to the end: by the plan at first, then at the pace so far."""
-        if not _expected:
+        if not _expected_seconds:
             return None
-        whole = sum(_expected.values())
-        made = sum(_expected.get(job, 0.0) for job in self.finished)
-        pace = (made + PRIOR * _cores[0]) / (now - self.started + PRIOR)  # planned seconds in a second
-        return (whole - made) / pace
+        total = sum(_expected_seconds.values())
+        done = sum(_expected_seconds.get(job, 0.0) for job in self.finished)
+        elapsed = now - self.started
+        pace = (done + PLAN_WEIGHT * _cores[0]) / (elapsed + PLAN_WEIGHT)  # planned seconds in a second
+        return (total - done) / pace
 
     def parts(self, now: float) -> list[str]:
         """The parts of the line, the most important first."""
@@ -80,13 +80,13 @@ class Progress:
 
     def line(self, now: float, width: int | None = None) -> str:
         """One line of at most `width` characters: parts that do not fit are left out, the last one is cut."""
-        shown = ""
+        line = ""
         for part in [*self.parts(now), self.stage]:
-            longer = f"{shown}  {part}" if shown else part
+            longer = f"{line}  {part}" if line else part
             if width is not None and len(longer) > width:
                 break
-            shown = longer
-        return (shown or self.parts(now)[0])[:width]
+            line = longer
+        return (line or self.parts(now)[0])[:width]
 
 
 def clock(seconds: float) -> str:
@@ -106,10 +106,10 @@ class Display:
 
     def __init__(self, stream: TextIO, dry: bool = False, now: Callable[[], float] = time.time) -> None:
         self.stream, self.dry, self.now = stream, dry, now
-        self.alive = _is_terminal(stream)
+        self.redraws = _is_terminal(stream)
         self.progress = Progress(now())
         self.drawn = False
-        self._said: set[str] = set()
+        self._printed: set[str] = set()
         self._lock = threading.RLock()
         self._stop = threading.Event()
         self._ticker: threading.Thread | None = None
@@ -117,7 +117,7 @@ class Display:
     # What Snakemake says
 
     def show(self, record: logging.LogRecord) -> None:
-        """Takes a record of Snakemake's log. Whatever goes wrong with it must not disturb the run."""
+        """Takes a record of Snakemake's log. An error here must not disturb the run."""
         with contextlib.suppress(Exception), self._lock:
             self._take(record, str(getattr(record, "event", None) or ""))
 
@@ -139,20 +139,20 @@ class Display:
                 progress.done, progress.total = record.done, record.total  # type: ignore[attr-defined]
             case "job_error":
                 self._fail(record)
-            case _ if text.startswith(_TOLD):
+            case _ if text.startswith(_SCRIPT_FAILURE):
                 return
             case (
                 "workflow_started" | "job_started" | "shellcmd" | "resources_info" | "rulegraph" | "debug_dag"
             ):
                 return
             case _:
-                if record.levelno >= logging.WARNING or text.startswith(_SHOWN):
+                if record.levelno >= logging.WARNING or text.startswith(_SHOWN_MESSAGES):
                     self._say_once(text)
                 elif match := re.match(r"Trying to restart job (\d+)", text):
                     progress.restarted += 1
                     progress.failures.pop(int(match[1]), None)
                     self._say(text)
-        if self.alive:
+        if self.redraws:
             self._draw()
 
     def _fail(self, record: logging.LogRecord) -> None:
@@ -168,12 +168,12 @@ class Display:
     # What is printed
 
     def _say_once(self, text: str) -> None:
-        if text and text not in self._said:
-            self._said.add(text)
+        if text and text not in self._printed:
+            self._printed.add(text)
             self._say(text)
 
     def _say(self, text: str) -> None:
-        """Prints lines that stay, above the living line."""
+        """Prints lines that stay, above the line that is redrawn."""
         self._write(f"{CLEAR if self.drawn else ''}{text}\n")
         self.drawn = False
 
@@ -188,28 +188,28 @@ class Display:
             self.stream.write(text)
             self.stream.flush()
         except (OSError, ValueError):  # nobody reads any more
-            self.alive = False
+            self.redraws = False
             self._stop.set()
 
-    # The passing of time
+    # Regular updates
 
     def _start(self) -> None:
         if self._ticker is None:
             self._ticker = threading.Thread(target=self._tick, daemon=True)
             self._ticker.start()
-            if not self.alive:
+            if not self.redraws:
                 self._say(self.progress.line(self.now()))
 
     def _tick(self) -> None:
-        while not self._stop.wait(SECOND if self.alive else MINUTE):
+        while not self._stop.wait(REDRAW_INTERVAL if self.redraws else LINE_INTERVAL):
             with contextlib.suppress(Exception), self._lock:
-                if self.alive:
+                if self.redraws:
                     self._draw()
                 else:
                     self._say(self.progress.line(self.now()))
 
     def end(self) -> None:
-        """The last words: how many jobs, how long, and what failed."""
+        """Prints the summary: how many jobs, how long, and what failed."""
         if self._stop.is_set() and not self.drawn:
             return
         self._stop.set()
@@ -222,9 +222,9 @@ class Display:
 
     def _summary(self) -> Iterator[str]:
         progress = self.progress
-        made = len(progress.finished)
-        again = f", {progress.restarted} of them tried again" if progress.restarted else ""
-        yield f"{made} of {progress.total} jobs done in {clock(self.now() - progress.started)}{again}"
+        count, time_taken = len(progress.finished), clock(self.now() - progress.started)
+        restarts = f", {progress.restarted} of them tried again" if progress.restarted else ""
+        yield f"{count} of {progress.total} jobs done in {time_taken}{restarts}"
         if progress.failures:
             yield f"{len(progress.failures)} failed:"
             yield from (f"  {failure}" for failure in progress.failures.values())
@@ -239,7 +239,7 @@ def _is_terminal(stream: TextIO) -> bool:
 
 
 def _width(stream: TextIO) -> int:
-    """The columns of the terminal now: its window may have changed. 0 is what some terminals say before they know."""
+    """The columns of the terminal now, since its window may have changed. Some terminals say 0 before they know."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError, AttributeError):
@@ -247,7 +247,7 @@ def _width(stream: TextIO) -> int:
 
 
 def _auxiliary(record: logging.LogRecord) -> list[str]:
-    """What else the executor says, for example the number of the job in the queue."""
+    """What the executor adds, for example the number of the job in the queue."""
     more: Mapping[str, Any] = getattr(record, "aux", None) or {}
     message = getattr(record, "rule_msg", None)
     return [*([str(message)] if message else []), *(f"{name}: {value}" for name, value in more.items())]

@@ -12,7 +12,7 @@ OPTIONS = ("--dry-run", "--nolock", "--nocolor")
 
 
 def printed_jobs(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each job's rule and what is printed of it: input, output, reason, resources, ... as text.
+    """Each job's rule and its fields (input, output, reason, resources, ...) as text.
 
     A job without output only names targets.
     """

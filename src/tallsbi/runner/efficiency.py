@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def efficiency_table(jobs: Sequence[PlannedJob], root: Path) -> pd.DataFrame:
-    """Per rule: largest request and use of memory (MiB) and time (minutes), the largest share of a job, the busy CPU.
+    """Per rule: largest request and use of memory (MiB) and time (minutes), a job's largest share, share of busy CPU.
 
-    A share is used over asked, so 1 is the limit at which a scheduler ends a job. NaN stands for what was not asked
-    for, or was not seen because the job was too short.
+    A share is use over request, so 1 is the limit at which a scheduler ends a job. NaN stands for what was not
+    requested, or not measured because the job was too short.
     """
     import pandas as pd
 

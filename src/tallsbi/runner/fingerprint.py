@@ -138,13 +138,13 @@ def _absolute(statement: Import, file: _File) -> str:
     if statement.level == 0:
         return statement.module
     parts = file.module.split(".") if file.module is not None else []
-    drop = statement.level - (1 if os.path.basename(file.path) == "__init__.py" else 0)
-    if drop >= len(parts):
+    levels_up = statement.level - (1 if os.path.basename(file.path) == "__init__.py" else 0)
+    if levels_up >= len(parts):
         raise FingerprintError(
             f"{file.path}, line {statement.line}: relative import beyond the package: "
             f"write it as `from {PACKAGE}...`"
         )
-    return ".".join([*parts[: len(parts) - drop], *filter(None, [statement.module])])
+    return ".".join([*parts[: len(parts) - levels_up], *filter(None, [statement.module])])
 
 
 def _targets(base: str, statement: Import, file: _File, modules: dict[str, str]) -> list[str]:

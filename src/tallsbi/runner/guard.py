@@ -1,7 +1,7 @@
 """One run at a time in a directory, and a clean start after a run that was killed.
 
-Snakemake locks its directory. If it is killed, the lock stays and its jobs go on without it. To tell a dead run from
-a working one, the main process of each run (its head) keeps a record in `.snakemake/heads` while it works (`register`,
+Snakemake locks its directory. If it is killed, its lock stays and its jobs go on. To tell a dead run from a working
+one, the main process of each run (its head) keeps a record in `.snakemake/heads` while it works (`register`,
 `release`) and marks the environment of its jobs. Before the next run, `prepare` reads these records:
 
 - a head is alive and works on the same results: `prepare` raises `Busy` and names it;
@@ -32,8 +32,8 @@ from tallsbi.storage import files
 HEADS = Path(".snakemake/heads")
 LOCKS = Path(".snakemake/locks")
 MARK = "TALLSBI_HEAD"
-PATIENCE = 10.0  # seconds that a job gets to tidy up and end
-SLACK = 60.0  # seconds by which two looks at the start of a process may differ
+GRACE_SECONDS = 10.0  # that a job gets to tidy up and end
+START_TOLERANCE = 60.0  # seconds by which two readings of the start of a process may differ
 
 
 class GuardError(RuntimeError):
@@ -83,9 +83,9 @@ class Head:
 def _is_head(pid: int, started: float) -> bool:
     try:
         process = psutil.Process(pid)
-        # If the clock was set, the process seems to have started at another time; its program still tells.
-        same = abs(process.create_time() - started) < SLACK or _is_snakemake(process)
-        return same and process.status() != psutil.STATUS_ZOMBIE
+        # If the clock was set, the process seems to have started at another time; its program still identifies it.
+        is_same = abs(process.create_time() - started) < START_TOLERANCE or _is_snakemake(process)
+        return is_same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -122,17 +122,17 @@ def prepare(root: Path, run: str) -> list[str]:
         check_writable(root, folder)
     known = heads(root)
     working = [head for head in known if head.is_alive]
-    if same := [head for head in working if head.run == run]:
-        raise Busy(_busy(same[0], root))
+    if rivals := [head for head in working if head.run == run]:
+        raise Busy(_busy_message(rivals[0], root))
     notes = _end_orphans(root)
     for head in (head for head in known if head not in working):
         (root / head.file).unlink(missing_ok=True)
         notes.append(f"the last run ({head}) did not end in order")
-    # While another run works in this directory the locks may be its own, and Snakemake compares the files.
+    # While another run works in this directory the locks may be its own, and Snakemake compares their files.
     if not working and any((root / LOCKS).glob("*.lock")):
-        if others := list(_unrecorded(root)):
+        if unrecorded := list(_unrecorded(root)):
             raise Busy(
-                f"Another Snakemake works in {root.resolve()}: process {others[0].pid}. Wait for it to end, or use "
+                f"Another Snakemake works in {root.resolve()}: process {unrecorded[0].pid}. Wait for it to end, or use "
                 "another directory."
             )
         unlock(root)
@@ -142,7 +142,7 @@ def prepare(root: Path, run: str) -> list[str]:
     return notes
 
 
-def _busy(head: Head, root: Path) -> str:
+def _busy_message(head: Head, root: Path) -> str:
     text = (
         f"Another run works on results/{head.run}: {head}. Wait for it to end, or use another directory or "
         "another name (CONFIG='run=...')."
@@ -153,7 +153,7 @@ def _busy(head: Head, root: Path) -> str:
 
 
 def check_writable(root: Path, folder: Path) -> None:
-    """Tries to write a file to the folder, or to its first existing parent: permission bits do not tell all."""
+    """Tries to write a file to the folder, or to its first existing parent: permission bits do not say enough."""
     place = root / folder
     while not place.exists():
         place = place.parent
@@ -173,7 +173,7 @@ def check_writable(root: Path, folder: Path) -> None:
 
 
 def demand_gpu() -> None:
-    """Ends the run if torch has no GPU here, before any job finds that out for itself."""
+    """Ends the run if torch has no GPU here, before any job fails for lack of one."""
     import torch
 
     if not torch.cuda.is_available():
@@ -201,11 +201,11 @@ def _end_orphans(root: Path) -> list[str]:
     for process in orphans:
         with contextlib.suppress(psutil.Error):
             process.terminate()
-    _, stubborn = psutil.wait_procs(orphans, timeout=PATIENCE)
-    for process in stubborn:
+    _, remaining = psutil.wait_procs(orphans, timeout=GRACE_SECONDS)
+    for process in remaining:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    psutil.wait_procs(stubborn, timeout=PATIENCE)
+    psutil.wait_procs(remaining, timeout=GRACE_SECONDS)
     return [f"{len(orphans)} processes of a dead run are ended"] if orphans else []
 
 
@@ -225,7 +225,7 @@ def _folder(process: psutil.Process) -> Path | None:
 
 
 def _unrecorded(root: Path) -> Iterator[psutil.Process]:
-    """Snakemake processes in this directory without a record: between their lock and their first job."""
+    """Snakemake processes in this directory that have no record yet: they have the lock, but no job has started."""
     ancestors = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
     for process, mark in _processes():
         if process.pid in ancestors or mark or _folder(process) != root.resolve():
@@ -245,7 +245,7 @@ def unlock(root: Path) -> None:
 
 def sweep(folder: Path) -> int:
     """Removes the half-written files that killed jobs left under `folder`; returns how many."""
-    left = [path for path in folder.rglob(".*") if files.is_temporary(path)]
-    for path in left:
+    half_written = [path for path in folder.rglob(".*") if files.is_temporary(path)]
+    for path in half_written:
         path.unlink(missing_ok=True)
-    return len(left)
+    return len(half_written)

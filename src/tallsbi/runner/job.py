@@ -63,7 +63,7 @@ class Job:
         return self.settings["seed"]
 
     def progress(self, iterable: Iterable[Item], *, total: int | None = None, label: str) -> Iterator[Item]:
-        """Passes the items on and reports how far the loop is, in the log file if there is one."""
+        """Yields the items and reports how far the loop is, in the log file if there is one."""
         # Bars of jobs that run side by side would overwrite each other in the terminal.
         bar = None if self.log_path is None else False
         return report_progress(iterable, total=total, label=label, bar=bar)
@@ -121,7 +121,7 @@ def start(snakemake: Any) -> Job:
     packages = tuple(sorted(_param(snakemake, "versions")))
     settings, code = _param(snakemake, "config"), str(_param(snakemake, "code"))
     log.info("started with %d threads, code %s, settings %s", threads, code, files.canonical_json(settings))
-    origins.keep_at_exit(snakemake)
+    origins.write_at_exit(snakemake)
     return Job(rule, settings, code, packages, snakemake.output, threads, log, log_path)
 
 

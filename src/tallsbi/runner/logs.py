@@ -14,7 +14,7 @@ _MARK = "_tallsbi_job"
 
 _FILE_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _TERMINAL_FORMAT = "%(levelname)s %(name)s: %(message)s"
-_CLEAR = "\r\x1b[K"  # the living line of the run (`tallsbi.runner.display`) may stand where a job writes
+_CLEAR = "\r\x1b[K"  # the line of the run's display (`tallsbi.runner.display`) may stand where a job writes
 
 
 def setup(log_path: str | Path | None, name: str) -> logging.Logger:

@@ -1,8 +1,8 @@
 """The checksums of a run's results, to compare a copy, or a second run, with the first.
 
 A study gives the same bytes on any number of cores and in any order of jobs, except where it measures times. The
-study names those files by patterns (`timed`): they must be there but are not compared. Logs, records and
-checkpoints are no results.
+study names those files by patterns (`timed`): they must exist but are not compared. Logs, records and
+checkpoints do not count as results.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from tallsbi.runner.options import Run
 from tallsbi.storage import files
 
-NAME = "manifest.json"
-_NO_RESULTS = {"logs", "records", "checkpoints", "snakemake-report.zip"}
+FILE_NAME = "manifest.json"
+_OTHER_NAMES = {"logs", "records", "checkpoints", "snakemake-report.zip"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ def results_of(folder: Path) -> list[str]:
     return sorted(
         path.as_posix()
         for path in paths
-        if path.as_posix() != NAME and not path.name.startswith(".") and not _NO_RESULTS & set(path.parts)
+        if path.as_posix() != FILE_NAME
+        and not path.name.startswith(".")
+        and not _OTHER_NAMES & set(path.parts)
     )
 
 
@@ -61,7 +63,7 @@ def describe(folder: Path, timed: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def compare(folder: Path, expected: Mapping[str, Mapping[str, Any]]) -> Difference:
-    """The results against a manifest; a file with times only has to be there."""
+    """The results against a manifest; a file with times only has to exist."""
     present = set(results_of(folder))
     changed = (
         path
@@ -86,7 +88,7 @@ def _code(path: Path) -> str | None:
 
 def verify(run: Run, timed: Sequence[str]) -> int:
     """Compares the results with the manifest, or writes it if there is none; returns the exit code."""
-    return (_check if (run.root / run.folder / NAME).exists() else _write)(run, timed)
+    return (_check if (run.root / run.folder / FILE_NAME).exists() else _write)(run, timed)
 
 
 def _write(run: Run, timed: Sequence[str]) -> int:
@@ -94,14 +96,16 @@ def _write(run: Run, timed: Sequence[str]) -> int:
     if not entries:
         print(f"{run.folder} has no results yet: run `make results` first", file=sys.stderr)
         return 1
-    files.write_json({"files": entries}, run.root / run.folder / NAME)
+    files.write_json({"files": entries}, run.root / run.folder / FILE_NAME)
     count = sum(entry["timed"] for entry in entries.values())
-    print(f"{run.folder / NAME}: {len(entries)} files, {count} of them with times, which are not compared")
+    print(
+        f"{run.folder / FILE_NAME}: {len(entries)} files, {count} of them with times, which are not compared"
+    )
     return 0
 
 
 def _check(run: Run, timed: Sequence[str]) -> int:
-    name = run.folder / NAME
+    name = run.folder / FILE_NAME
     expected = files.read_json(run.root / name)["files"]
     differences = compare(run.root / run.folder, expected).by_kind()
     for kind, paths in differences.items():
@@ -110,7 +114,7 @@ def _check(run: Run, timed: Sequence[str]) -> int:
     count = sum(entry["timed"] for entry in expected.values())
     counts = ", ".join(f"{len(paths)} {kind}" for kind, paths in differences.items())
     print(f"{len(expected)} files of {name}: {counts}; {count} with times, not compared")
-    differ = any(differences.values())
-    if differ:
+    is_different = any(differences.values())
+    if is_different:
         print(f"If the changes are meant, delete {name} and write it anew with `make verify`.")
-    return int(differ)
+    return int(is_different)

@@ -41,7 +41,7 @@ class Run:
         return ["--config", *self.settings] if self.settings else []
 
 
-def options(description: str) -> argparse.ArgumentParser:
+def settings_parser(description: str) -> argparse.ArgumentParser:
     """A parser of the settings that `make` passes on."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--scale", help="default: from config.yaml")
@@ -54,9 +54,9 @@ def chosen_run(given: argparse.Namespace, root: Path) -> Run:
     """The run that the options mean. Their values are not checked here: the Snakefile does that."""
     settings = _settings(given)
     config, problems = read_yaml(root, "config.yaml")
-    top = merge(config, plain({key: _value(text) for key, text in settings.items()}))
-    lacking = [key for key in ("scale", "protocol") if key not in top]
-    problems = problems or [f"config.yaml: {key} is missing; add a line `{key}: ...`" for key in lacking]
+    top = merge(config, plain({key: _yaml_value(text) for key, text in settings.items()}))
+    missing = [key for key in ("scale", "protocol") if key not in top]
+    problems = problems or [f"config.yaml: {key} is missing; add a line `{key}: ...`" for key in missing]
     if problems:
         raise SystemExit(str(ConfigError(problems)))
     name = name_from_files(top, root)
@@ -65,7 +65,8 @@ def chosen_run(given: argparse.Namespace, root: Path) -> Run:
     return Run(root, name, tuple(f"{key}={text}" for key, text in settings.items()))
 
 
-def words(text: str, name: str) -> list[str]:
+def split_words(text: str, name: str) -> list[str]:
+    """The words of a variable of `make`, split as a shell would; `name` is its name, for the message."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -77,7 +78,7 @@ def _settings(given: argparse.Namespace) -> dict[str, str]:
     settings = {key: getattr(given, key) for key in ("scale", "protocol") if getattr(given, key)}
     seen: set[str] = set()
     blocks: dict[str, Any] = {}
-    for word in _whole(words(given.config, "CONFIG")):
+    for word in _rejoined(split_words(given.config, "CONFIG")):
         if not (match := _SETTING.fullmatch(word)):
             raise SystemExit(
                 f"CONFIG={given.config!r}: {word!r} is not of the form key=value; quote what holds spaces"
@@ -88,20 +89,20 @@ def _settings(given: argparse.Namespace) -> dict[str, str]:
         seen.add(path)
         key, *inner = path.split(".")
         if inner:
-            block: Any = _value(text)
+            block: Any = _yaml_value(text)
             for name in reversed(inner):
                 block = {name: block}
             blocks[key] = merge(blocks.get(key, {}), block)
         else:
             settings[key] = text
     for key, block in blocks.items():
-        whole = merge(_value(settings[key]), block) if key in settings else block
-        settings[key] = json.dumps(whole, ensure_ascii=False)
+        merged = merge(_yaml_value(settings[key]), block) if key in settings else block
+        settings[key] = json.dumps(merged, ensure_ascii=False)
     return settings
 
 
-def _whole(parts: list[str]) -> Iterator[str]:
-    """Words, with those put together again that a space inside brackets has split: `n_obs=[1, 8]`."""
+def _rejoined(parts: list[str]) -> Iterator[str]:
+    """The words, with those joined again that a space inside brackets has split: `n_obs=[1, 8]`."""
     word = ""
     for part in parts:
         word = f"{word} {part}" if word else part
@@ -112,8 +113,8 @@ def _whole(parts: list[str]) -> Iterator[str]:
         yield word
 
 
-def _value(text: str) -> Any:
-    """What a value means as YAML; text that is none stays text."""
+def _yaml_value(text: str) -> Any:
+    """What a value means as YAML; text that is not YAML stays text."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:

@@ -1,4 +1,4 @@
-"""The origin of a job's outputs, kept beside them: all that decides whether the job must run again.
+"""The origin of a job's outputs, kept beside them: everything that decides whether the job must run again.
 
 Snakemake keeps this in `.snakemake/`, which stays behind when results are copied. So every job writes it to
 `results/<run>/records/<output>.origin.json` as well: its rule and params as Snakemake compares them, and the
@@ -22,7 +22,7 @@ from tallsbi.storage import files
 from tallsbi.storage.plain import from_json
 
 FOLDER, SUFFIX = "records", ".origin.json"
-RUN = "{run}/"  # stands for results/<run>/
+RUN_PLACEHOLDER = "{run}/"  # stands for results/<run>/
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def written_files(outputs: Iterable[str]) -> Iterator[str]:
 
 
 def write_origin(origin: Origin, folder: Path, root: Path = Path()) -> None:
-    """Writes the origin of outputs below `folder`, that is `results/<run>`, and removes what was known of them."""
-    content = _renamed(asdict(origin), f"{folder.as_posix()}/", RUN)
+    """Writes the origin of outputs below `folder`, that is `results/<run>`, and removes older origins of theirs."""
+    content = _replaced(asdict(origin), f"{folder.as_posix()}/", RUN_PLACEHOLDER)
     first, *others = (root / origin_path(output, folder) for output in sorted(origin.outputs))
     for other in others:
         other.unlink(missing_ok=True)
@@ -70,41 +70,42 @@ def write_origin(origin: Origin, folder: Path, root: Path = Path()) -> None:
 
 
 def read_origins(folder: Path, root: Path = Path()) -> list[Origin]:
-    """All origins below `folder`; one that cannot be read is as good as none."""
+    """All origins below `folder`; one that cannot be read is left out."""
     origins = []
     for path in sorted((root / folder / FOLDER).rglob(f"*{SUFFIX}")):
         with contextlib.suppress(OSError, TypeError, ValueError, AttributeError):
-            content = _renamed(files.read_json(path), RUN, f"{folder.as_posix()}/")
+            content = _replaced(files.read_json(path), RUN_PLACEHOLDER, f"{folder.as_posix()}/")
             origins.append(from_json(Origin, content, str(path)))
     return [origin for origin in origins if origin.outputs]
 
 
-def _renamed(value: Any, old: str, new: str) -> Any:
+def _replaced(value: Any, old: str, new: str) -> Any:
+    """A JSON value with `old` replaced by `new` in all its texts."""
     if isinstance(value, str):
         return value.replace(old, new)
     if isinstance(value, Mapping):
-        return {_renamed(key, old, new): _renamed(item, old, new) for key, item in value.items()}
-    return [_renamed(item, old, new) for item in value]
+        return {_replaced(key, old, new): _replaced(item, old, new) for key, item in value.items()}
+    return [_replaced(item, old, new) for item in value]
 
 
 def describe(
     rule: str, *, params: Iterable[str], inputs: Iterable[str], outputs: Iterable[str], log: Iterable[str]
 ) -> Origin:
-    """The origin of outputs that are there now."""
+    """The origin of outputs that exist now."""
     inputs, outputs = tuple(sorted(inputs)), tuple(outputs)
-    contents = {path: checksum(path) for path in [*inputs, *written_files(outputs)] if os.path.isfile(path)}
-    return Origin(rule, tuple(sorted(params)), inputs, outputs, contents, tuple(sorted(log)))
+    checksums = {path: checksum(path) for path in [*inputs, *written_files(outputs)] if os.path.isfile(path)}
+    return Origin(rule, tuple(sorted(params)), inputs, outputs, checksums, tuple(sorted(log)))
 
 
-def keep_at_exit(snakemake: Any) -> None:
-    """Writes the origin when this process ends, if by then all outputs are there."""
+def write_at_exit(snakemake: Any) -> None:
+    """Writes the origin when this process ends, if all outputs exist by then."""
     outputs = [str(path) for path in snakemake.output] if isinstance(snakemake.output, list | tuple) else []
     folder = run_folder(outputs[0]) if outputs else None
     if folder is not None:
-        atexit.register(_keep, snakemake, outputs, folder, Path.cwd())
+        atexit.register(_write_if_complete, snakemake, outputs, folder, Path.cwd())
 
 
-def _keep(snakemake: Any, outputs: list[str], folder: Path, root: Path) -> None:
+def _write_if_complete(snakemake: Any, outputs: list[str], folder: Path, root: Path) -> None:
     os.chdir(root)
     if not all(map(os.path.isfile, outputs)):
         return  # the job has failed

@@ -2,7 +2,7 @@
 
 A dry run of everything shows which jobs a run has and how large each is (`resources: work`). The rates are those of
 `workflow/resources/costs.csv`, times the speed of this machine, which the records of the runs under `results/` show.
-Jobs on a GPU were never measured: what they cost is stated by `GPU_SPEED`, and the plan says so.
+Jobs on a GPU were never measured: their cost follows from the assumed `GPU_SPEED`, and the plan says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from tallsbi.runner import dry_run
 from tallsbi.runner.config import overlays
-from tallsbi.runner.costs import TABLE, CostModel, JobCost, adapted, fit, read_model, write_model
+from tallsbi.runner.costs import TABLE, CostModel, JobCost, adapted_model, fit, read_model, write_model
 from tallsbi.runner.job_records import read_job_record
 from tallsbi.runner.options import Run
 
@@ -28,7 +28,7 @@ GPU_SPEED = 50.0
 """How many cores a GPU is taken to replace: 5 of the 20 TFLOP/s of a large card, 0.1 of a core. Not measured."""
 
 Stages = Mapping[str, str]
-"""Start of a rule's name -> its stage in tables, for rules of which there are many; other rules are their own stage."""
+"""Start of a rule's name -> its stage in tables, where many rules form one; any other rule is a stage of its own."""
 
 
 class PlanError(RuntimeError):
@@ -76,17 +76,17 @@ def _job(rule: str, fields: dict[str, str]) -> PlannedJob:
         work=float(resources.get("work", 1)),
         threads=int(fields.get("threads", 1)),
         record=fields.get("benchmark"),
-        mem_mb=_asked(resources.get("mem_mb")),
-        minutes=_asked(resources.get("runtime")),
-        gpu=bool(_asked(resources.get("gpu"))),
+        mem_mb=_number(resources.get("mem_mb")),
+        minutes=_number(resources.get("runtime")),
+        gpu=bool(_number(resources.get("gpu"))),
     )
 
 
-def _asked(text: str | None) -> float | None:
+def _number(text: str | None) -> float | None:
     return float(text) if text and text.replace(".", "", 1).isdigit() else None  # a value may be "<TBD>"
 
 
-def finished(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, JobCost]]:
+def finished_jobs(jobs: Sequence[PlannedJob], root: Path) -> list[tuple[PlannedJob, JobCost]]:
     """The jobs that have run, each with what it took."""
     return [(job, cost) for job in jobs if (cost := _cost(job, root)) is not None]
 
@@ -104,10 +104,10 @@ def summary(
     """Per stage: jobs, core-hours, share, longest job in hours, peak memory in MiB; the most expensive first."""
     import pandas as pd
 
-    names = [
+    job_stages = [
         next((stages[start] for start in stages if job.rule.startswith(start)), job.rule) for job in jobs
     ]
-    frame = pd.DataFrame({"stage": names, "seconds": seconds, "memory": memory})
+    frame = pd.DataFrame({"stage": job_stages, "seconds": seconds, "memory": memory})
     by_stage = frame.groupby("stage").agg(
         jobs=("seconds", "size"),
         core_hours=("seconds", "sum"),
@@ -119,8 +119,8 @@ def summary(
     return by_stage.sort_values("core_hours", ascending=False).reset_index()
 
 
-def projected(jobs: Sequence[PlannedJob], model: CostModel, stages: Stages) -> pd.DataFrame:
-    """The summary of what the jobs will take; of GPUs where they ask for one."""
+def projected_summary(jobs: Sequence[PlannedJob], model: CostModel, stages: Stages) -> pd.DataFrame:
+    """The summary of what the jobs will take; the hours of a job that asks for a GPU are those of the GPU."""
     seconds = [_seconds(job, model) for job in jobs]
     return summary(jobs, seconds, [model.rate(job.key).memory for job in jobs], stages)
 
@@ -130,16 +130,18 @@ def _seconds(job: PlannedJob, model: CostModel) -> float:
     return rate.overhead + rate.per_unit * job.work / (GPU_SPEED if job.gpu else 1.0)
 
 
-def measured(done: Sequence[tuple[PlannedJob, JobCost]], stages: Stages) -> pd.DataFrame:
+def measured_summary(finished: Sequence[tuple[PlannedJob, JobCost]], stages: Stages) -> pd.DataFrame:
     """The summary of what jobs took."""
-    jobs, costs = [job for job, _ in done], [cost for _, cost in done]
+    jobs, costs = [job for job, _ in finished], [cost for _, cost in finished]
     return summary(jobs, [cost.seconds for cost in costs], [cost.memory for cost in costs], stages)
 
 
 def local_costs(root: Path) -> list[JobCost]:
     """What the jobs took in all runs under `results/` that are named by their scale."""
     scales = [scale for scale in overlays(root, "scale") if (root / "results" / scale / "records").is_dir()]
-    return [cost for scale in scales for _, cost in finished(planned_jobs(root, [f"scale={scale}"]), root)]
+    return [
+        cost for scale in scales for _, cost in finished_jobs(planned_jobs(root, [f"scale={scale}"]), root)
+    ]
 
 
 def cost_table(root: Path, configfile: Path, protocol: str, scale: str, stages: Stages) -> pd.DataFrame:
@@ -150,12 +152,12 @@ def cost_table(root: Path, configfile: Path, protocol: str, scale: str, stages: 
     """
     import pandas as pd
 
-    done = finished(planned_jobs(root, configfile=configfile), root)
-    model = adapted(read_model(root / TABLE), [cost for _, cost in done])
-    tables = {"measured": measured(done, stages)}
+    finished = finished_jobs(planned_jobs(root, configfile=configfile), root)
+    model = adapted_model(read_model(root / TABLE), [cost for _, cost in finished])
+    tables = {"measured": measured_summary(finished, stages)}
     try:
         jobs = planned_jobs(root, [f"scale={scale}", f"protocol={protocol}"])
-        tables[scale] = projected(jobs, model, stages)
+        tables[scale] = projected_summary(jobs, model, stages)
     except PlanError as error:
         logging.getLogger(__name__).warning("no projection to %s: %s", scale, error)
     return pd.concat([table.assign(run=run) for run, table in tables.items()], ignore_index=True)
@@ -177,15 +179,15 @@ def gpu_headline(jobs: Sequence[PlannedJob], model: CostModel) -> str:
     )
 
 
-def _hours(hours: float, of: str) -> str:
-    return f"{hours:,.0f} {of}-hours" if hours >= 10 else f"{hours:.1f} {of}-hours"
+def _hours(hours: float, unit: str) -> str:
+    return f"{hours:,.0f} {unit}-hours" if hours >= 10 else f"{hours:.1f} {unit}-hours"
 
 
 def describe(run: Run, stages: Stages) -> str:
     """What the run will cost, as a table and a headline."""
-    model = adapted(read_model(run.root / TABLE), local_costs(run.root))
+    model = adapted_model(read_model(run.root / TABLE), local_costs(run.root))
     jobs = planned_jobs(run.root, run.settings)
-    table = projected(jobs, model, stages)
+    table = projected_summary(jobs, model, stages)
     formats = {"core_hours": "{:.2f}", "share": "{:.0%}", "longest_h": "{:.2f}", "peak_mib": "{:.0f}"}
     text = table.assign(**{name: table[name].map(form.format) for name, form in formats.items()})
     lines = [text.to_string(index=False), headline(run.name, table)]

@@ -1,16 +1,16 @@
 """Recognise results that were copied, moved or damaged, before Snakemake decides what to run.
 
 Snakemake decides by its own records (`.snakemake/metadata`) and by the times of files. Both are lost or wrong when
-results are copied by `cp`, `rsync`, git or an archive. Beside the results lies their origin (`tallsbi.runner.origins`),
-and that decides here, by checksums:
+results are copied by `cp`, `rsync`, git or an archive. So here the origin that lies beside results
+(`tallsbi.runner.origins`) decides, by checksums:
 
 - outputs with the recorded content, made from inputs with the recorded content: Snakemake's records are written as
   they were, and outputs that look older than what they were made from get the present time;
-- inputs that the very same job has made again on another kind of processor count as what they were before;
+- inputs that the same job has made again on another kind of processor count as unchanged;
 - outputs with another content, or whose inputs have another content: Snakemake's record says so, and the job reruns;
 - outputs without an origin and without a record of Snakemake: nobody knows where they come from, and the job reruns.
 
-Whether code, settings and versions are those of now is left to Snakemake, which compares its records as always.
+Whether code, settings and versions have changed is left to Snakemake, which compares its records as always.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallsbi.runner import guard, manifest, origins
-from tallsbi.runner.alike import alike_contents
+from tallsbi.runner.alike import alike_checksums
 from tallsbi.runner.origins import Origin
 from tallsbi.storage import files
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from snakemake.persistence.file import FilePersistence
 
 CHECKSUMS = Path(".snakemake/checksums.json")
-SHOWN = 5  # files that a message names
+MOST_NAMED = 5  # files that a message names
 
 
 @dataclass
 class Checksums:
-    """Checksums of files, computed again only for files that the file system says have changed since the last time.
+    """Checksums of files; a file is read again only if the file system says that it has changed since the last time.
 
-    The time of the last change of a file's state (ctime) is among what is compared: no program can set it.
+    The time of the last change of a file's state (ctime) is compared too, because no program can set it.
     """
 
     known: dict[str, list]
@@ -71,14 +71,14 @@ class Checksums:
         return entry[-1]
 
     def touch(self, path: str, nanoseconds: int) -> bool:
-        """Gives a file this time, or the present one if it belongs to somebody else; returns whether it could."""
+        """Gives a file this time, or the present one if it belongs to another user; returns whether it could."""
         content = self.of(path)
         try:
             try:
                 os.utime(path, ns=(nanoseconds, nanoseconds))
             except PermissionError:
                 os.utime(path)
-        except OSError:  # of somebody else who lets nobody write, or on a file system that is only read
+        except OSError:  # another user's file that only its owner can write, or a read-only file system
             return False
         self.used[path] = [*(_state(path) or []), content]
         return True
@@ -86,10 +86,10 @@ class Checksums:
 
 def _state(path: str) -> list[int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _time(path: str) -> int | None:
@@ -98,37 +98,37 @@ def _time(path: str) -> int | None:
 
 
 @dataclass
-class Recalled:
-    """What was found: jobs whose records were written, files with another content, jobs with other inputs, ...
+class Findings:
+    """Jobs whose records were written, files with other content, files made from other inputs, files without origin.
 
-    `fixed`: files that are right and look old, but whose time this user cannot change.
+    `unfixable`: files that are right but look old, and whose time this user cannot change.
     """
 
     jobs: int = 0
     damaged: list[str] = field(default_factory=list)
     outdated: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
-    fixed: list[str] = field(default_factory=list)
+    unfixable: list[str] = field(default_factory=list)
 
     def notes(self, folder: Path) -> Iterator[str]:
         if self.jobs:
             yield f"{folder}: the results of {self.jobs} jobs are recognised by their checksums."
-        for paths, what in (
+        for paths, finding in (
             (self.damaged, "other content than their jobs wrote"),
             (self.outdated, "other inputs now than they were made from"),
             (self.unknown, "no record of where they come from"),
         ):
             if paths:
-                more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+                more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
                 yield (
-                    f"{folder}: {len(paths)} files have {what} and are made again when they are asked for: "
-                    + (", ".join(paths[:SHOWN]) + more)
+                    f"{folder}: {len(paths)} files have {finding} and are made again when they are asked for: "
+                    + (", ".join(paths[:MOST_NAMED]) + more)
                 )
-        if self.fixed:
+        if self.unfixable:
             yield (
-                f"{folder}: {len(self.fixed)} files are as their jobs wrote them, but look older than what they were "
-                f"made from, and only their owner can change that: Snakemake may want to make them again. A copy of "
-                f"your own (cp -r {folder} ...) is recognised as it is."
+                f"{folder}: {len(self.unfixable)} files are as their jobs wrote them, but look older than what they "
+                f"were made from, and only their owner can change that: Snakemake may want to make them again. A copy "
+                f"of your own (cp -r {folder} ...) is recognised as it is."
             )
 
 
@@ -140,15 +140,15 @@ def recall(folder: Path) -> list[str]:
     guard.check_writable(Path(), Path(".snakemake"))
     checksums = Checksums.load()
     persistence = _persistence()
-    recalled = Recalled()
-    _compare(_in_order(known), folder, checksums, persistence, recalled)
-    _mark_unknown(known, folder, persistence, recalled)
+    findings = Findings()
+    _compare(_in_order(known), folder, checksums, persistence, findings)
+    _mark_unknown(known, folder, persistence, findings)
     checksums.save()
-    return list(recalled.notes(folder))
+    return list(findings.notes(folder))
 
 
 def recall_or_exit(folder: Path) -> None:
-    """The same for the Snakefile: says what was found, or why the run cannot start here."""
+    """`recall` for the Snakefile: prints its findings, or why the run cannot start here."""
     try:
         notes = recall(folder)
     except guard.NotWritable as error:
@@ -175,27 +175,27 @@ def _in_order(known: Iterable[Origin]) -> list[Origin]:
         name = origin.outputs[0]
         before = [] if name in opened else [makers[path] for path in origin.inputs if path in makers]
         opened.add(name)
-        if ahead := [maker for maker in before if maker.outputs[0] not in opened]:
-            waiting.extend(ahead)
+        if unopened := [maker for maker in before if maker.outputs[0] not in opened]:
+            waiting.extend(unopened)
         else:
             order.setdefault(name, waiting.pop())
     return list(order.values())
 
 
 def _compare(
-    ordered: list[Origin],
+    ordered_origins: list[Origin],
     folder: Path,
     checksums: Checksums,
     persistence: FilePersistence,
-    recalled: Recalled,
+    findings: Findings,
 ) -> None:
-    made = {path: origin.checksums.get(path) for origin in ordered for path in origin.outputs}
-    alike = alike_contents(ordered, folder)
+    written = {path: origin.checksums.get(path) for origin in ordered_origins for path in origin.outputs}
+    alike = alike_checksums(ordered_origins, folder)
     newest: dict[str, int] = {}  # of each output, the latest time among all files it was made from
-    for origin in ordered:
-        above = [moment for path in origin.inputs if (moment := _time(path)) is not None]
-        above += [newest[path] for path in origin.inputs if path in newest]
-        newest |= dict.fromkeys(origin.outputs, max(above, default=0))
+    for origin in ordered_origins:
+        times = [moment for path in origin.inputs if (moment := _time(path)) is not None]
+        times += [newest[path] for path in origin.inputs if path in newest]
+        newest |= dict.fromkeys(origin.outputs, max(times, default=0))
         outputs = [path for path in origin.outputs if os.path.isfile(path)]
         if not outputs:
             continue  # if anybody asks for them, Snakemake makes them
@@ -204,35 +204,34 @@ def _compare(
             path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
         )
         recorded = {path: origin.checksums.get(path) for path in watched}
-        here = {path: checksums.of(path) or made.get(path) for path in recorded}
-        same = {p for p in recorded if here[p] == made.get(p) and recorded[p] in alike.get(p, ())}
-        outdated = [p for p in recorded if p not in same and here[p] not in (None, recorded[p])]
-        recalled.damaged += damaged
-        recalled.outdated += outputs if outdated and not damaged else []
-        signs = [f"{path} has other content" for path in [*damaged, *outdated]]
-        written = [_write(persistence, path, origin, signs) for path in outputs]
-        dated = [*outputs, *_benchmarks(outputs, folder)]
-        late = not signs and min(map(_time, dated)) < newest[outputs[0]]
-        if late:
-            recalled.fixed += [
-                path for path in dated if not checksums.touch(path, max(newest[outputs[0]], time.time_ns()))
-            ]
-        recalled.jobs += (any(written) or late) and not signs
+        current = {path: checksums.of(path) or written.get(path) for path in recorded}
+        same = {p for p in recorded if current[p] == written.get(p) and recorded[p] in alike.get(p, ())}
+        changed = [p for p in recorded if p not in same and current[p] not in (None, recorded[p])]
+        findings.damaged += damaged
+        findings.outdated += outputs if changed and not damaged else []
+        signs = [f"{path} has other content" for path in [*damaged, *changed]]
+        rewritten = [_write(persistence, path, origin, signs) for path in outputs]
+        products = [*outputs, *_benchmarks(outputs, folder)]
+        looks_old = not signs and min(map(_time, products)) < newest[outputs[0]]
+        if looks_old:
+            now = max(newest[outputs[0]], time.time_ns())
+            findings.unfixable += [path for path in products if not checksums.touch(path, now)]
+        findings.jobs += (any(rewritten) or looks_old) and not signs
 
 
 def _benchmarks(outputs: Iterable[str], folder: Path) -> list[str]:
-    """What the jobs took, beside the origins of these outputs: Snakemake counts it among the outputs."""
+    """The records of what the jobs took, beside the origins of these outputs: Snakemake counts them as outputs."""
     paths = {folder / origins.FOLDER / Path(path).relative_to(folder).with_suffix(".tsv") for path in outputs}
     return sorted(str(path) for path in paths if path.is_file())
 
 
 def _differing(origin: Origin, paths: Iterable[str], checksum: Callable[[str], str | None]) -> list[str]:
-    """The files whose content is not the recorded one; what is missing differs from nothing."""
+    """The files whose content is not the recorded one; a missing file does not count."""
     return [path for path in dict.fromkeys(paths) if checksum(path) not in (None, origin.checksums.get(path))]
 
 
 def _write(persistence: FilePersistence, path: str, origin: Origin, signs: list[str]) -> bool:
-    """Writes Snakemake's record of an output, if it says something else; returns whether it did."""
+    """Writes Snakemake's record of an output if the record differs; returns whether it did."""
     record = _record(origin, signs, (_time(path) or 0) / 1e9)
     old = persistence._read_record(path)
     if old is not None and (old.params, old.input) == (record.params, record.input):
@@ -248,7 +247,7 @@ def _record(origin: Origin, signs: list[str], moment: float) -> MetadataRecord:
         rule=origin.rule,
         input=list(origin.inputs),
         log=list(origin.log),
-        # No params of a rule are such words, so Snakemake sees a change.
+        # No rule has such params, so Snakemake sees a change.
         params=sorted([*origin.params, *signs]),
         record_format_version=RECORD_FORMAT_VERSION,
         starttime=moment,
@@ -261,25 +260,25 @@ def _record(origin: Origin, signs: list[str], moment: float) -> MetadataRecord:
 
 
 def _mark_unknown(
-    known: list[Origin], folder: Path, persistence: FilePersistence, recalled: Recalled
+    known: list[Origin], folder: Path, persistence: FilePersistence, findings: Findings
 ) -> None:
     recorded = {path for origin in known for path in origin.outputs}
     for name in manifest.results_of(folder):
         path = (folder / name).as_posix()
-        # What lies beside an output is part of it: the record of a table, the description of a network.
-        beside = path.endswith(".meta.json") or str(Path(path).with_suffix(".safetensors")) in recorded
-        if path in recorded or beside:
+        # The record beside a table and the description beside a network are parts of it.
+        is_beside = path.endswith(".meta.json") or str(Path(path).with_suffix(".safetensors")) in recorded
+        if path in recorded or is_beside:
             continue
         if persistence._read_record(path) is None:
-            nowhere = Origin("", (), (), (path,), {})
-            persistence._write_record(path, _record(nowhere, ["no origin"], (_time(path) or 0) / 1e9))
-            recalled.unknown.append(path)
+            empty = Origin("", (), (), (path,), {})
+            persistence._write_record(path, _record(empty, ["no origin"], (_time(path) or 0) / 1e9))
+            findings.unknown.append(path)
 
 
 def renew(folder: Path) -> None:
-    """Writes the origins of all files below `results/<run>` anew from Snakemake's records.
+    """Writes the origins of all files below `results/<run>` anew, from Snakemake's records.
 
-    `snakemake --touch` says that files are to be taken as they are: from then on this is where they come from.
+    `snakemake --touch` asks to take files as they are, so their present content becomes the recorded one.
     """
     persistence = _persistence()
     jobs: dict[tuple, list[str]] = {}
@@ -287,13 +286,13 @@ def renew(folder: Path) -> None:
         path = (folder / name).as_posix()
         record = persistence._read_record(path)
         if record is not None and record.rule:
-            what = (
+            job = (
                 record.rule,
                 tuple(record.params or ()),
                 tuple(record.input or ()),
                 tuple(record.log or ()),
             )
-            jobs.setdefault(what, []).append(path)
+            jobs.setdefault(job, []).append(path)
     for (rule, params, inputs, log), outputs in jobs.items():
         origins.write_origin(
             origins.describe(rule, params=params, inputs=inputs, outputs=outputs, log=log), folder

@@ -1,4 +1,4 @@
-"""What a Python file says: a digest of what it runs, and its imports.
+"""What a Python file holds: a digest of what it runs, and its imports.
 
 The digest is taken over the syntax tree: comments, docstrings, formatting and file times leave it as it is, and so
 does the version number of the package. Type annotations count, since they define the fields of dataclasses. Python
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-# What the parser says about the position of a name or the spelling of a literal, not about its meaning.
+# What the parser says about the use of a name or the spelling of a literal, which does not change the meaning.
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
@@ -96,7 +96,7 @@ def _serialise_items(items: list, write: Callable[[str], None], note: Callable[[
             _serialise_items(item.orelse, write, note)
         elif not isinstance(item, ast.AST):
             write(repr(item))
-        elif not _is_idle(item):
+        elif not _has_no_effect(item):
             _serialise(item, write, note)
 
 
@@ -105,12 +105,12 @@ def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(field for field in kind._fields if field not in _IGNORED_FIELDS)
 
 
-def _is_idle(node: ast.AST) -> bool:
+def _has_no_effect(node: ast.AST) -> bool:
     """Whether a statement cannot change a result: `pass`, `...`, docstrings of any kind, the version."""
     if node.__class__ is ast.Expr:
         return node.value.__class__ is ast.Constant
     if node.__class__ is ast.Assign:
-        # Every fingerprint covers the package's __init__, and a release as such must not rerun the study.
+        # Every fingerprint covers the package's __init__, and a new version number must not rerun the study.
         return [getattr(target, "id", None) for target in node.targets] == ["__version__"]
     return node.__class__ is ast.Pass
 

@@ -25,7 +25,7 @@ Stepper = Callable[[Tensor, float, float], Tensor]
 class Noise:
     """Standard normal draws, reproducible dataset by dataset.
 
-    With one generator per dataset, its draws do not depend on the other datasets of the call. A single
+    With one generator per dataset, the draws of a dataset do not depend on the others of the call. A single
     generator serves any number of datasets. Draws are made where the generators are and moved to `device`, so that
     generators on the CPU give every device the same noise.
     """
@@ -51,7 +51,7 @@ class Noise:
         return torch.stack([self._draw(generator, samples, dim) for generator in self.generators])
 
     def states(self) -> list[Tensor]:
-        """Where the generators are, for `rewind`."""
+        """The states of the generators, for `rewind`."""
         return [generator.get_state() for generator in self.generators]
 
     def rewind(self, states: list[Tensor]) -> None:

@@ -1,6 +1,6 @@
 """Time grids that spend their steps where the posterior takes shape.
 
-A posterior of standard deviation v leaves the noise where sigma(t) is of the order of v; for many observations
+A posterior of standard deviation v emerges from the noise where sigma(t) is of the order of v; for many observations
 that is at small t, where the uniform grid of the paper has no steps left: with T = 50 its last time is 0.02,
 where sigma is 0.08. A power of a uniform grid has more of its steps at small t, where they are about equal in
 the log signal-to-noise ratio, and fewer near t = 1, where nothing happens.

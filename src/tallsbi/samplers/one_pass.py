@@ -5,7 +5,7 @@ only forks are evaluated a second time. The plain states are evaluated exactly a
 draws are the same to the last bit; forks of all datasets are evaluated together beside them, with the noise of the
 samples they left. A fork joins its sample again once the two differ by rounding only.
 
-A sampler that remembers earlier steps (`Sampler.stepper`), or a score that cannot be had by dataset, gets two runs.
+A sampler that remembers earlier steps (`Sampler.stepper`), or a score that cannot be split by dataset, gets two runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tallsbi.progress import Progress
 from tallsbi.samplers.base import Health, Noise, Sampler, Samples
 from tallsbi.shapes import States
 
-ROUNDING = 16.0  # units in the last place, of one at least, that two equal states may differ by
+ROUNDING = 16.0  # by how many units in the last place, of one at least, states that count as equal may differ
 _ROW = 2.0  # what a row of forks costs beside its samples, in samples
 
 
@@ -55,7 +55,7 @@ def _two_runs(
 
 
 class _Recorded(Noise):
-    """Remembers what it has drawn."""
+    """Noise that remembers what was drawn."""
 
     def __init__(self, noise: Noise) -> None:
         super().__init__(noise.generators, noise.dtype)
@@ -201,7 +201,7 @@ class _OnePass:
         flat = theta.flatten(0, 1)
         inside = flat.clamp(-self.clip, self.clip)
         inside[places] = forks
-        # Beyond the box the bound stays the same: an infinite state differs from the edge.
+        # The bound does not grow beyond the box: an infinite state must differ from its edge.
         scale = flat.abs().clamp(1.0, max(1.0, self.clip))
         same = (inside - flat).abs() <= self.rounding * scale
         same |= inside.isnan() & flat.isnan()  # lost in both runs

@@ -1,8 +1,8 @@
 """Tempered particles: from the prior to the posterior, one power of the likelihood after the other.
 
-Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised as far as half of the particles keep
-their worth, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin steps
-with the particles' own covariance move them. Several modes are kept as long as particles are in each.
+Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised until the effective number of particles
+is half of their number, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin
+steps with the particles' own covariance move them. Several modes are kept as long as particles are in each.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tallsbi.shapes import States
 
 LogDensity = Callable[[Tensor], Tensor]
 
-_WORTH = 0.5  # effective share of the particles that a rise of the power leaves
+_LEAST_EFFECTIVE_SHARE = 0.5  # of the particles, after a rise of the power
 _BISECTIONS = 30
-_MOST_RISES = 200
+_MAX_RISES = 200
 _ACCEPTANCE = 0.6  # of Langevin steps, which the step size is adapted to
 _STEP_RANGE = (0.02, 2.0)
 _SMALLEST_RISE = 1e-7
@@ -29,25 +29,27 @@ _SMALLEST_RISE = 1e-7
 
 @dataclass(frozen=True)
 class _Place:
-    """Particles with the log densities there, and gradients."""
+    """Particles, and the log densities and their gradients there."""
 
     theta: Float[Tensor, "B S m"]
     likelihood: Float[Tensor, "B S"]
     prior: Float[Tensor, "B S"]
-    to_likelihood: Float[Tensor, "B S m"]
-    to_prior: Float[Tensor, "B S m"]
+    likelihood_gradient: Float[Tensor, "B S m"]
+    prior_gradient: Float[Tensor, "B S m"]
 
-    def where(self, chosen: Tensor, other: _Place) -> _Place:
+    def where(self, accepted: Tensor, other: _Place) -> _Place:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return _Place(*(torch.where(chosen[..., None] if a.ndim == 3 else chosen, a, b) for a, b in pairs))
+        return _Place(
+            *(torch.where(accepted[..., None] if a.ndim == 3 else accepted, a, b) for a, b in pairs)
+        )
 
-    def at(self, index: Tensor) -> _Place:
+    def gather(self, index: Tensor) -> _Place:
         wide = index[..., None].expand(-1, -1, self.theta.shape[-1])
         return _Place(*(v.gather(1, wide if v.ndim == 3 else index) for v in vars(self).values()))
 
 
 class Particles:
-    """`start`: draws of the prior, [B, S, m]; the log densities take and give such arrays."""
+    """`start`: draws of the prior, [B, S, m]; the log densities take such arrays and give [B, S]."""
 
     def __init__(self, start: States, likelihood: LogDensity, prior: LogDensity, noise: Noise) -> None:
         self._likelihood, self._prior, self._noise = likelihood, prior, noise
@@ -58,7 +60,7 @@ class Particles:
 
     def rise(self) -> bool:
         """Raises the power of the likelihood and draws the particles anew; False once it is one."""
-        if bool((self.power >= 1).all()):  # the one question per rise that a GPU has to answer to the host
+        if bool((self.power >= 1).all()):  # the only time per rise that the host waits for a GPU
             return False
         self._rise()
         return True
@@ -66,21 +68,21 @@ class Particles:
     def _rise(self) -> None:
         level = self.place.likelihood.double().clamp_min(-1e30)
         low, high = self.power.double(), torch.ones_like(self.power, dtype=torch.float64)
-        whole = self._worth(level, high) >= _WORTH
+        reaches_one = self._effective_share(level, high) >= _LEAST_EFFECTIVE_SHARE
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            enough = self._worth(level, middle) >= _WORTH
+            enough = self._effective_share(level, middle) >= _LEAST_EFFECTIVE_SHARE
             low, high = torch.where(enough, middle, low), torch.where(enough, high, middle)
         # A likelihood that is far too steep must not stop the rise for good.
-        power = torch.where(whole, 1.0, torch.maximum(low, self.power + _SMALLEST_RISE)).clamp_max(1.0)
+        power = torch.where(reaches_one, 1.0, torch.maximum(low, self.power + _SMALLEST_RISE)).clamp_max(1.0)
         weights = torch.softmax((power - self.power)[:, None] * level, 1)
         B, S = weights.shape
         uniform = torch.special.ndtr(self._noise(B, 1, 1)[:, :, 0].double())
         grid = (torch.arange(S, dtype=torch.float64, device=uniform.device) + uniform) / S
-        self.place = self.place.at(torch.searchsorted(weights.cumsum(1), grid).clamp_max(S - 1))
+        self.place = self.place.gather(torch.searchsorted(weights.cumsum(1), grid).clamp_max(S - 1))
         self.power = power.float()
 
-    def _worth(self, level: Tensor, power: Tensor) -> Tensor:
+    def _effective_share(self, level: Tensor, power: Tensor) -> Tensor:
         weights = torch.softmax((power - self.power)[:, None] * level, 1)
         return 1 / weights.square().sum(1) / weights.shape[1]
 
@@ -94,20 +96,24 @@ class Particles:
         covariance = covariance + 1e-9 * scale * torch.eye(m, dtype=torch.float64, device=theta.device)
         root, covariance = torch.linalg.cholesky(covariance).float(), covariance.float()
         for _ in range(times):
-            here, step = self.place, self._step[:, None, None]
+            place, step = self.place, self._step[:, None, None]
             z = self._noise(B, S, m).float()
-            there = self._evaluate(here.theta + self._drift(here, covariance, root) + step * (z @ root.mT))
-            back = here.theta - there.theta - self._drift(there, covariance, root)
+            proposal = self._evaluate(
+                place.theta + self._drift(place, covariance, root) + step * (z @ root.mT)
+            )
+            back = place.theta - proposal.theta - self._drift(proposal, covariance, root)
             white = torch.linalg.solve_triangular(root, (back / step).mT, upper=False)
-            gain = self.power[:, None] * (there.likelihood - here.likelihood) + there.prior - here.prior
+            gain = (
+                self.power[:, None] * (proposal.likelihood - place.likelihood) + proposal.prior - place.prior
+            )
             gain = gain + 0.5 * z.square().sum(-1) - 0.5 * white.square().sum(1)
             accepted = torch.special.ndtr(self._noise(B, S, 1)[..., 0].float()).log() < gain
-            self.place = there.where(accepted, here)
+            self.place = proposal.where(accepted, place)
             rate = accepted.float().mean(1)
             self._step = (self._step * torch.exp(0.3 * (rate - _ACCEPTANCE))).clamp(*_STEP_RANGE)
 
     def _drift(self, place: _Place, covariance: Tensor, root: Tensor) -> Tensor:
-        gradient = self.power[:, None, None] * place.to_likelihood + place.to_prior
+        gradient = self.power[:, None, None] * place.likelihood_gradient + place.prior_gradient
         step = self._step[:, None, None]
         drift = 0.5 * step * step * (gradient @ covariance)
         length = torch.linalg.solve_triangular(root, drift.mT, upper=False).norm(dim=1)[..., None]
@@ -115,25 +121,25 @@ class Particles:
 
     def _evaluate(self, theta: States) -> _Place:
         with torch.enable_grad():
-            at = theta.detach().requires_grad_(True)
-            likelihood, prior = self._likelihood(at), self._prior(at)
-            to_likelihood, to_prior = (_gradient(value, at) for value in (likelihood, prior))
+            point = theta.detach().requires_grad_(True)
+            likelihood, prior = self._likelihood(point), self._prior(point)
+            gradients = [_gradient(value, point) for value in (likelihood, prior)]
         likelihood, prior = (
             torch.where(value.isnan(), -torch.inf, value.detach()) for value in (likelihood, prior)
         )
-        return _Place(theta.detach(), likelihood.float(), prior.float(), to_likelihood, to_prior)
+        return _Place(theta.detach(), likelihood.float(), prior.float(), *gradients)
 
 
-def _gradient(value: Tensor, at: Tensor) -> Tensor:
+def _gradient(value: Tensor, point: Tensor) -> Tensor:
     if not value.requires_grad:  # a flat density, such as a uniform prior's
-        return torch.zeros_like(at)
-    (gradient,) = torch.autograd.grad(value.sum(), at)
+        return torch.zeros_like(point)
+    (gradient,) = torch.autograd.grad(value.sum(), point)
     return gradient.nan_to_num(0.0, 0.0, 0.0)
 
 
 def temper(particles: Particles, moves: int, last_moves: int) -> States:
-    """Draws of the posterior."""
-    for _ in range(_MOST_RISES):
+    """Draws of the posterior; `moves` after each rise of the power, `last_moves` at the end, in fives."""
+    for _ in range(_MAX_RISES):
         if not particles.rise():
             break
         particles.move(moves)

@@ -34,7 +34,7 @@ class BoundScore(ABC):
         return self(theta, t).sum(2)
 
     def chosen(self, datasets: Int[Tensor, "V"]) -> BoundScore | None:
-        """The same for these datasets in this order, any of them more than once; None where it cannot be had."""
+        """The score of these datasets, in this order and perhaps repeated; None where it cannot be split by dataset."""
         return None
 
     def with_jacobian(self, theta: States, t: float) -> tuple[Scores, Jacobians]:

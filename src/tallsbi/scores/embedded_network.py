@@ -24,7 +24,8 @@ from tallsbi.storage.plain import from_json
 
 @dataclass(frozen=True)
 class EmbeddedArchitecture(Architecture):
-    """`shape` of an observation, the flag of each of its numbers (-1: none), columns past the embedding, its output."""
+    """`shape`: of an observation; `flags`: which flag each of its numbers has (-1: none); `condition`: columns that go
+    past the embedding; `features`: what it gives; `embedding`: its description."""
 
     shape: tuple[int, ...] = ()
     flags: tuple[int, ...] = ()
@@ -49,7 +50,7 @@ class EmbeddedArchitecture(Architecture):
 
 
 class Embedded(nn.Module):
-    """Rows to features and conditions."""
+    """Takes rows to features and conditions."""
 
     def __init__(self, module: nn.Module, architecture: EmbeddedArchitecture) -> None:
         super().__init__()
@@ -64,8 +65,8 @@ class Embedded(nn.Module):
             features = self.module(x, (flags < 0.5).unflatten(1, sizes.mask_shape))
         else:
             features = self.module(x)
-        known = flat[:, flat.shape[1] - sizes.condition :]
-        return torch.cat([features.flatten(1), known], dim=1).reshape(*rows.shape[:-1], -1)
+        conditions = flat[:, flat.shape[1] - sizes.condition :]
+        return torch.cat([features.flatten(1), conditions], dim=1).reshape(*rows.shape[:-1], -1)
 
 
 class EmbeddedNetwork(ScoreNetwork):
@@ -79,13 +80,14 @@ class EmbeddedNetwork(ScoreNetwork):
         generator: torch.Generator | None = None,
         module: nn.Module | None = None,
     ) -> None:
-        self.__dict__["_given"] = copy.deepcopy(module)  # torch takes modules only after its own beginning
+        # An ordinary attribute that is a module needs `nn.Module.__init__` first.
+        self.__dict__["_user_module"] = copy.deepcopy(module)
         super().__init__(architecture, generator)
-        del self.__dict__["_given"]
+        del self.__dict__["_user_module"]
 
     def _embedding_of_x(self, generator: torch.Generator) -> nn.Module:
         a = self.architecture
-        module = self.__dict__["_given"]
+        module = self.__dict__["_user_module"]
         return Embedded(ready_made(a, generator) if module is None else module, a)
 
 
@@ -123,7 +125,7 @@ def width(module: nn.Module, architecture: EmbeddedArchitecture) -> int:
 
 
 class EmbeddingNeeded(LookupError):
-    """A file of a network whose embedding has to be given again, and was not, or is another one."""
+    """The file of a network needs its embedding again, and none was given, or another one."""
 
 
 def build(architecture: Mapping[str, Any], module: Any = None) -> ScoreNetwork:

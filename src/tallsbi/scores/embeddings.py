@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-_HEAD = 64  # width of the last hidden layer of a convolutional embedding
+_HEAD_WIDTH = 64  # of the last hidden layer of a convolutional embedding
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class CNN:
 
 @dataclass(frozen=True)
 class GRU:
-    """A recurrent network; its state after the last value that is there makes the features."""
+    """A recurrent network; its state after the last value that is not missing makes the features."""
 
     features: int = 32
     hidden: int = 64
@@ -79,8 +79,8 @@ def described(embedding: Any) -> tuple[dict[str, Any], nn.Module | None]:
     """What a file keeps of an embedding, and the module itself where it is not one of ours."""
     if isinstance(embedding, str) and embedding in KINDS:
         embedding = KINDS[embedding]()
-    for kind, known in KINDS.items():
-        if isinstance(embedding, known):
+    for kind, settings in KINDS.items():
+        if isinstance(embedding, settings):
             return {"kind": kind, **asdict(embedding)}, None
     if isinstance(embedding, nn.Module):
         name = f"{type(embedding).__module__}.{type(embedding).__qualname__}"
@@ -156,8 +156,8 @@ class _Convolutions(nn.Module):
                 layers.append(pool(2))
                 size = [length // 2 for length in size]
             channels = width
-        layers += [nn.Flatten(), nn.Linear(channels * math.prod(size), _HEAD), nn.ReLU()]
-        self.layers = nn.Sequential(*layers, nn.Linear(_HEAD, sizes.features))
+        layers += [nn.Flatten(), nn.Linear(channels * math.prod(size), _HEAD_WIDTH), nn.ReLU()]
+        self.layers = nn.Sequential(*layers, nn.Linear(_HEAD_WIDTH, sizes.features))
 
     def forward(self, x: Float[Tensor, "N ..."], mask: Bool[Tensor, "N ..."] | None = None) -> Tensor:
         if self.axes == 1:
@@ -165,8 +165,8 @@ class _Convolutions(nn.Module):
         x = x[:, None] if x.ndim == 3 else x
         if mask is not None:
             if mask.ndim == 2:  # one for each entry of the first axis
-                whole = mask[(..., *(None,) * (x.ndim - 2))] if x.shape[1] > 1 else mask[:, None, :, None]
-                mask = whole.expand_as(x)
+                entries = mask[(..., *(None,) * (x.ndim - 2))] if x.shape[1] > 1 else mask[:, None, :, None]
+                mask = entries.expand_as(x)
             mask = mask if mask.ndim == x.ndim else mask[:, None]
             x = torch.cat([x, mask.all(1, keepdim=True).to(x)], dim=1)
         return self.layers(x)
@@ -183,7 +183,7 @@ class _Recurrent(nn.Module):
         states, _ = self.gru(_channels_last(x, mask))
         if mask is None:
             return self.out(states[:, -1])
-        there = mask if mask.ndim == 2 else mask.any(-1)
-        steps = torch.arange(there.shape[1], device=there.device)
-        last = torch.where(there, steps, 0).amax(1)
+        present = mask if mask.ndim == 2 else mask.any(-1)
+        steps = torch.arange(present.shape[1], device=present.device)
+        last = torch.where(present, steps, 0).amax(1)
         return self.out(states[torch.arange(len(states), device=last.device), last])

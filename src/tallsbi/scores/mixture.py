@@ -2,8 +2,8 @@
 
 x | theta ~ sum_k w_k N(theta, diag(noise_k)) with prior N(0, I): the posterior is
 sum_k omega_k(x) N(mean_k, diag(v_k)) with v_k = noise_k / (1 + noise_k), mean_k = x / (1 + noise_k) and
-omega_k(x) proportional to w_k N(x; 0, diag(1 + noise_k)) (appendix D.2, with the evidence written as it
-must be). Diffused, every component stays Gaussian; the score weighs the component scores by their
+omega_k(x) proportional to w_k N(x; 0, diag(1 + noise_k)) (appendix D.2, corrected: see
+`docs/fidelity.md`). Diffused, every component stays Gaussian; the score weighs the component scores by their
 responsibilities at (theta_t, t), and its Jacobian follows in closed form.
 """
 

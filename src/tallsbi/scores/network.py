@@ -79,7 +79,7 @@ class MLP(nn.Module):
         self.layer_norm = layer_norm
         layers = []
         for fan_in, fan_out in pairwise(widths):
-            # Plain construction draws from the global random stream; skipping it loads a symbolic algebra.
+            # Construction draws weights from the global random stream; to skip that would load a symbolic algebra.
             with torch.random.fork_rng(devices=[]):
                 layer = nn.Linear(fan_in, fan_out)
             bound = 1 / math.sqrt(fan_in)

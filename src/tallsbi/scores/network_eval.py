@@ -99,9 +99,8 @@ class BoundNetworkScore(BoundScore):
     ) -> None:
         self.n, self.schedule = from_x.shape[1], schedule
         self._network, self._trunk, self._from_x = network, trunk, from_x
-        self._rows = _rows_at_once(
-            from_x.device, trunk.width
-        )  # once: to ask a GPU at every step would make it wait
+        # Once: to ask a GPU at every step would make it wait.
+        self._rows = _rows_at_once(from_x.device, trunk.width)
 
     def chosen(self, datasets: Int[Tensor, "V"]) -> BoundNetworkScore:
         return BoundNetworkScore(self._network, self._trunk, self._from_x[datasets], self.schedule)
@@ -183,9 +182,8 @@ class BoundNetworkScore(BoundScore):
         """Layer normalisation of copy 0 and its derivative applied to the others, in place."""
         if not self._trunk.layer_norm:
             return
-        if (
-            block.dtype == torch.bfloat16
-        ):  # differences of neighbours: in float32, as layer normalisation itself
+        if block.dtype == torch.bfloat16:
+            # Differences of neighbours: in float32, as layer normalisation itself.
             exact = block.float()
             self._normalise_all(exact)
             block.copy_(exact)

@@ -1,7 +1,7 @@
 """Tables and figures as workflow/artifacts.yaml declares them, resolved for a configuration.
 
-    declared = read(root, Study(config))
-    declared.artifacts["toy_sw_vs_n"].data        {"metrics": "results/smoke/toy/distances.csv"}
+    declaration = read(root, Study(config))
+    declaration.artifacts["toy_sw_vs_n"].data        {"metrics": "results/smoke/toy/distances.csv"}
 
 The file itself explains its keys. What depends on the configuration (tasks, batch sizes, the name of the run) is
 resolved here, so that an `Artifact` says exactly what its rule needs.
@@ -37,8 +37,8 @@ class ArtifactError(ValueError):
 
 @dataclass(frozen=True)
 class Artifact:
-    """One table or figure. `data`: paths by name; `if_present`: the names of those that are never waited for; `cells`:
-    what it needs of the benchmark."""
+    """One table or figure. `data`: paths by name; `if_present`: the names of those that are never waited for; `reads`:
+    other files that decide its look; `cells`: what it needs of the benchmark."""
 
     id: str
     part: str
@@ -65,7 +65,7 @@ class Artifact:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """What its look depends on beside the script: modules and files that are read by name."""
+        """What decides its look beside the script: modules, and files that are read by name."""
         columns = {catalogue.module_of(path) for path in self.data.values()} - {None}
         return (self.module, *sorted(columns), *self.reads)
 
@@ -75,7 +75,7 @@ class Artifact:
 
     @property
     def target(self) -> str:
-        """The part of the study whose data it shows, if it is only one of them."""
+        """The part of the study whose data it shows; `all` if there is more than one."""
         folders = {
             path.removeprefix(f"{self.run}/").split("/")[0]
             for path in self.data.values()
@@ -85,39 +85,42 @@ class Artifact:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What decides, beside data and code, how it looks; a change reruns it."""
+        """What decides its look beside data and code; a change reruns it."""
         return {"settings": self.settings.as_params(), "arguments": dict(self.arguments)}
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declaration:
     """All tables and figures of a run, in the order of the page, the parts of the page, and the cells of the benchmark
-    that the configuration asks for."""
+    that the configuration requests."""
 
     parts: Mapping[str, Mapping[str, str]]
     artifacts: Mapping[str, Artifact]
-    asked: Cells = frozenset()
+    requested: Cells = frozenset()
 
     @property
     def cells(self) -> Cells:
-        """What is computed of the benchmark: all that is needed or asked for."""
-        return self.asked.union(*(artifact.cells for artifact in self.artifacts.values()))
+        """What is computed of the benchmark: all that is needed or requested."""
+        return self.requested.union(*(artifact.cells for artifact in self.artifacts.values()))
 
     def of(self, kind: str = "", target: str = "") -> list[Artifact]:
-        """Those of a kind, or with the data of a part of the study."""
-        chosen = self.artifacts.values()
-        return [each for each in chosen if kind in ("", each.kind) and target in ("", each.target)]
+        """The artifacts of a kind, with the data of a part of the study; without these, all."""
+        return [
+            artifact
+            for artifact in self.artifacts.values()
+            if kind in ("", artifact.kind) and target in ("", artifact.target)
+        ]
 
     @property
     def page(self) -> dict[str, Any]:
         """What the report page must know of the parts, and of every table and figure."""
         names = ("id", "kind", "part", "title", "paper", "module", "data")
-        made = [{name: getattr(each, name) for name in names} for each in self.artifacts.values()]
+        made = [{name: getattr(artifact, name) for name in names} for artifact in self.artifacts.values()]
         parts = [{"id": name, **text} for name, text in self.parts.items()]
         return {"parts": parts, "made": made}
 
 
-def read(root: Path, study: Study) -> Declared:
+def read(root: Path, study: Study) -> Declaration:
     """The declaration, resolved for a configuration."""
     content = _content(root)
     artifacts: dict[str, Artifact] = {}
@@ -130,7 +133,7 @@ def read(root: Path, study: Study) -> Declared:
                     f"{DECLARATION}, {name}: there are two artifacts {artifact.id}; rename one"
                 )
             artifacts[artifact.id] = artifact
-    return Declared(content["parts"], artifacts, artifact_cells.asked(study.sbibm))
+    return Declaration(content["parts"], artifacts, artifact_cells.requested_cells(study.sbibm))
 
 
 def timed_outputs(root: Path) -> tuple[str, ...]:
@@ -145,9 +148,13 @@ def _content(root: Path) -> dict[str, Any]:
     return yaml.safe_load((root / DECLARATION).read_text(encoding="utf-8"))
 
 
-_RESOLVED = {"id", "run", "if_present"}  # fields that no entry gives
-_KEYS = ({each.name for each in fields(Artifact)} - _RESOLVED) | {"tasks", "requires", "for_each"}
-_NEEDED = ("part", "title", "function", "data", "settings")
+_RESOLVED_FIELDS = {"id", "run", "if_present"}  # no entry gives them
+_ENTRY_KEYS = ({field.name for field in fields(Artifact)} - _RESOLVED_FIELDS) | {
+    "tasks",
+    "requires",
+    "for_each",
+}
+_REQUIRED_KEYS = ("part", "title", "function", "data", "settings")
 
 
 def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any], study: Study) -> None:
@@ -155,9 +162,9 @@ def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any], study:
         raise ArtifactError(f"{DECLARATION}, {name}: {key} = {entry.get(key)!r}: {remedy}")
 
     for key in entry:
-        if key not in _KEYS:
-            refuse(key, f"there is no such key; use one of {', '.join(sorted(_KEYS))}")
-    for key in _NEEDED:
+        if key not in _ENTRY_KEYS:
+            refuse(key, f"there is no such key; use one of {', '.join(sorted(_ENTRY_KEYS))}")
+    for key in _REQUIRED_KEYS:
         if key not in entry:
             refuse(key, "every table and figure needs it; add it")
     if entry["part"] not in parts:
@@ -166,31 +173,32 @@ def _check(name: str, entry: Mapping[str, Any], parts: Mapping[str, Any], study:
         refuse("settings", f"choose one of {', '.join(SETTINGS)}")
     if entry["function"].split(".")[0] not in SUFFIXES or entry["function"].count(".") != 2:
         refuse("function", "write figures.<module>.<function> or tables.<module>.<function>")
-    for each in _list(entry.get("cells", [])):
-        if problem := artifact_cells.problem(each, study.sbibm):
+    for need in _list(entry.get("cells", [])):
+        if problem := artifact_cells.problem(need, study.sbibm):
             refuse("cells", problem)
 
 
 def _resolved(name: str, entry: Mapping[str, Any], study: Study, root: Path) -> Iterator[Artifact]:
     """The artifacts of one entry: none if the configuration has nothing for it, several with `for_each`."""
-    tasks = _known(study, entry["tasks"]) if "tasks" in entry else None
+    tasks = _present_tasks(study, entry["tasks"]) if "tasks" in entry else None
     required = entry.get("requires", {}).items()
     if tasks == [] or any(value not in _value(study, key) for key, value in required):
         return
     run = f"results/{run_name(study.config)}"
     data, if_present = _data(entry["data"], run, study, root)
-    for words in _words(entry.get("for_each", {}), study):
-        cells, runs = _cells(entry, [words["task"]] if "task" in words else tasks or [], study, root)
+    for replacements in _replacements(entry.get("for_each", {}), study):
+        shown_tasks = [replacements["task"]] if "task" in replacements else tasks or []
+        cells, runs = _cells(entry, shown_tasks, study, root)
         settings = SETTINGS[entry["settings"]](study, tasks or [])
         yield Artifact(
-            id=name.format(**words),
-            title=entry["title"].format(**words) if words else entry["title"],
+            id=name.format(**replacements),
+            title=entry["title"].format(**replacements) if replacements else entry["title"],
             data=data,
             settings=replace(settings, runs=runs) if isinstance(settings, TaskRows) else settings,
             cells=cells,
             run=run,
             arguments={
-                key: value.format(**words) if words and isinstance(value, str) else value
+                key: value.format(**replacements) if replacements and isinstance(value, str) else value
                 for key, value in entry.get("arguments", {}).items()
             },
             if_present=if_present,
@@ -205,19 +213,18 @@ def _cells(
     """What an artifact needs of the benchmark, and the runs that it shows."""
     cells, runs = set(), {}
     for need in _list(entry.get("cells", [])):
-        on = _known(study, need["tasks"]) if "tasks" in need else tasks
-        cells |= artifact_cells.needed(need, on, study.sbibm, root)
-        runs |= dict.fromkeys(artifact_cells.shown(need, on, study.sbibm))
+        need_tasks = _present_tasks(study, need["tasks"]) if "tasks" in need else tasks
+        cells |= artifact_cells.needed_cells(need, need_tasks, study.sbibm, root)
+        runs |= dict.fromkeys(artifact_cells.shown_runs(need, need_tasks, study.sbibm))
     return frozenset(cells), tuple(runs)
 
 
 def _files(reads: Sequence[str], root: Path) -> Iterator[str]:
     """Files by their paths; of a folder all that it holds."""
     for path in reads:
-        folder = (root / path).is_dir()
-        inside = sorted((root / path).iterdir()) if folder else []
-        yield from (each.relative_to(root).as_posix() for each in inside)
-        if not folder:
+        if (root / path).is_dir():
+            yield from (file.relative_to(root).as_posix() for file in sorted((root / path).iterdir()))
+        else:
             yield path
 
 
@@ -225,8 +232,8 @@ def _list(value: Any) -> list:
     return value if isinstance(value, list) else [value]
 
 
-def _words(for_each: Mapping[str, str], study: Study) -> list[dict[str, str]]:
-    """What stands for the names in braces, per artifact of an entry."""
+def _replacements(for_each: Mapping[str, str], study: Study) -> list[dict[str, str]]:
+    """What replaces the names in braces, for each artifact of an entry."""
     if not for_each:
         return [{}]
     ((name, key),) = for_each.items()
@@ -239,11 +246,11 @@ def _words(for_each: Mapping[str, str], study: Study) -> list[dict[str, str]]:
 def _data(
     declared: Mapping[str, Any], run: str, study: Study, root: Path
 ) -> tuple[dict[str, str], frozenset[str]]:
-    """Paths by name, and the names of the files that are only read because they are there."""
+    """Paths by name, and the names of the files that are read only if they are there."""
     paths, if_present = {}, set()
-    for name, given in declared.items():
-        entry = given if isinstance(given, dict) else {"path": given}
-        if "tasks" in entry and not _known(study, entry["tasks"]):
+    for name, value in declared.items():
+        entry = value if isinstance(value, dict) else {"path": value}
+        if "tasks" in entry and not _present_tasks(study, entry["tasks"]):
             continue
         path = entry["path"].format(other_run=other_run(study))
         path = path if path.startswith(("workflow/", "results/")) else f"{run}/{path}"
@@ -263,6 +270,6 @@ def _value(study: Study, key: str) -> Any:
     return value
 
 
-def _known(study: Study, key: str) -> list[str]:
+def _present_tasks(study: Study, key: str) -> list[str]:
     """The tasks that a key lists, as far as the study runs them."""
-    return study.sbibm.known(_value(study, key))
+    return study.sbibm.present_tasks(_value(study, key))

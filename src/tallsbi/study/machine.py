@@ -1,4 +1,4 @@
-"""What the configuration demands of the machine, asked before any job starts."""
+"""What the configuration demands of the machine, checked before any job starts."""
 
 import sys
 

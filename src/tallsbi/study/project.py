@@ -7,11 +7,11 @@ from pathlib import Path
 from tallsbi.runner.command import Project
 from tallsbi.study.artifacts import timed_outputs
 
-# Every figure and every table has a rule of its own, which says little in a table of costs.
+# Every figure and every table has a rule of its own; a table of costs shows them as one stage.
 STAGES = {"draw_": "draw figures", "make_": "make tables", "collect_": "collect"}
 
-# Files below results/<run>/ that hold measured seconds or bytes; workflow/artifacts.yaml says which tables and figures
-# do. The records beside the tables (*.meta.json) hold a checksum of such a table.
+# Files below results/<run>/ that hold measured seconds or bytes, or (*.meta.json) a checksum of such a file.
+# workflow/artifacts.yaml says which tables and figures hold them.
 TIMED = (
     "toy/timing/*/*",
     "toy/timing.*",

@@ -1,6 +1,6 @@
 """The likelihood of many observations through the mean of summaries (a synthetic likelihood).
 
-The summary phi(x) of a single observation is the posterior mean of theta, learnt by regression. Of the same
+The summary phi(x) of a single observation is the posterior mean of theta, learnt by regression. From the same
 simulations a second regression learns the mean h(theta) and covariance C(theta) of the summaries. By the central
 limit theorem the mean of n of them is
 
@@ -10,10 +10,10 @@ whatever the law of a single one, and what the networks get wrong does not add u
 summaries that are averaged. A summary that says too little makes the posterior wider, not wrong.
 
 h is estimated, and its error does not shrink with n: the posterior is computed with C (noise / n + variance), where
-`variance` is that error (`tallsbi.summaries.crossfit` estimates both numbers). What all networks get wrong alike only
-repeated simulations of the same parameters show (`calibrated`).
+`variance` is that error squared (`tallsbi.summaries.crossfit` estimates both numbers). Errors that all networks share
+show only in repeated simulations of the same parameters (`calibrated`).
 
-Draws begin where single observations point to: at a mixture of what the regressions say of some of them.
+Draws begin at a mixture of single posteriors of some of the observations (`tallsbi.summaries.beginning`).
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from torch import Tensor
 
 from tallsbi.shapes import Observations, States
 from tallsbi.summaries.beginning import Beginning
-from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE, average, crossfit, departures
+from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE_SHARE, average, crossfit, departures
 from tallsbi.summaries.maps import ColumnMap, Whitening
 from tallsbi.summaries.regression import ConditionalGaussian, apply
 
-_BEGINNING = 16  # observations whose single posteriors draws begin with
-_BY_CHANCE = 2.0  # standard errors that repeated simulations may show without meaning it
+_BEGINNING_OBSERVATIONS = 16  # draws begin at the single posteriors of so many
+_CHANCE_ERRORS = 2.0  # standard errors: a smaller excess over `variance` may be chance
 
 
 @dataclass(frozen=True, eq=False)
 class SummaryLikelihood:
-    """`theta` whitens the network's parameters, `x` the observations, `phi` what the regressions say on average.
+    """`theta` whitens the network's parameters, `x` the observations, `phi` the average of the regressions.
 
     `laws`: of the summaries, given theta; `noise`: the variance of a single summary, and `variance`: the squared
     error of h, both in units of C.
@@ -66,7 +66,7 @@ class SummaryLikelihood:
     ) -> SummaryLikelihood | None:
         """From parameters in the space of the diffusion, and observations as the network sees them.
 
-        None where single posteriors have two modes, of which a mean says nothing. `seconds`: time for all of it.
+        None where single posteriors have two modes, of which a mean says nothing. `seconds`: time for all trainings.
         """
         theta_map, x_map = Whitening.of(theta), ColumnMap.of(x)
         learnt = crossfit(theta_map(theta), x_map(x), seed, epochs, seconds)
@@ -74,22 +74,22 @@ class SummaryLikelihood:
 
     @torch.no_grad()
     def calibrated(self, theta: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> SummaryLikelihood:
-        """With the error of h that r observations of each of D parameters show, if it is larger than what the networks
-        disagree by and no chance; theta and x as for `fit`."""
-        each = departures(self.laws, self.theta(theta), self.summaries(x).mean(1))
-        chance, r = float(each.std()) / len(each) ** 0.5, x.shape[1]
+        """With the error of h that r observations of each of D parameters show, if it is larger than `variance` and
+        not by chance; theta and x as for `fit`."""
+        departure = departures(self.laws, self.theta(theta), self.summaries(x).mean(1))
+        standard_error, r = float(departure.std()) / len(departure) ** 0.5, x.shape[1]
         # A mean of r summaries departs by noise / r + variance, a single one by their sum, which is known.
-        single = self.noise + self.variance
-        shown = (float(each.mean()) - single / r) / (1 - 1 / r)
-        if not shown - _BY_CHANCE * chance > self.variance:
+        total = self.noise + self.variance
+        variance = (float(departure.mean()) - total / r) / (1 - 1 / r)
+        if not variance - _CHANCE_ERRORS * standard_error > self.variance:
             return self
-        return replace(self, variance=shown, noise=max(single - shown, LEAST_NOISE * single))
+        return replace(self, variance=variance, noise=max(total - variance, LEAST_NOISE_SHARE * total))
 
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
         """phi(x) of single observations."""
         flat = x.reshape(-1, x.shape[-1])
-        parts = [self.phi(average(self.regressions, self.x(part))) for part in flat.split(10_000)]
-        return torch.cat(parts).reshape(*x.shape[:-1], -1)
+        blocks = [self.phi(average(self.regressions, self.x(block))) for block in flat.split(10_000)]
+        return torch.cat(blocks).reshape(*x.shape[:-1], -1)
 
     def to(self, device: torch.device | str) -> SummaryLikelihood:
         """The same on a device."""
@@ -99,27 +99,29 @@ class SummaryLikelihood:
             tuple(copy.deepcopy(network).to(device) for network in networks)
             for networks in (self.regressions, self.laws)
         )
-        theta, x, phi = (each.to(device) for each in (self.theta, self.x, self.phi))
+        theta, x, phi = (coordinates.to(device) for coordinates in (self.theta, self.x, self.phi))
         return replace(self, theta=theta, x=x, phi=phi, regressions=regressions, laws=laws)
 
     def bind(self, x: Observations) -> BoundSummaries:
         return BoundSummaries(self, x)
 
     def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
-        """Of the mean y of n summaries, averaged over the networks; constants left out."""
+        """Of the mean y of n summaries, averaged over the laws, up to a constant."""
         total = torch.zeros(len(v), device=v.device)
         weight = n / (self.noise + n * self.variance)
-        for network in self.laws:
-            mean, root, log_diagonal = network(v)
+        for law in self.laws:
+            mean, root, log_diagonal = law(v)
             departure = apply(root, y - mean)
             total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
         return total / len(self.laws)
 
     def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """What `restored` takes."""
+        """The tensors and the header of a file, for `restored`."""
         maps = {"theta": self.theta, "x": self.x.whitening, "phi": self.phi}
         tensors = {
-            f"{name}.{key}": getattr(each, key) for name, each in maps.items() for key in ("mean", "matrix")
+            f"{name}.{key}": getattr(whitening, key)
+            for name, whitening in maps.items()
+            for key in ("mean", "matrix")
         }
         tensors |= {"x.centre": self.x.centre, "x.scale": self.x.scale}
         sizes = {}
@@ -148,8 +150,8 @@ class SummaryLikelihood:
         regressions, laws = (
             tuple(network(name) for name in names if name.startswith(kind)) for kind in ("regression", "law")
         )
-        numbers = float(header["noise"]), float(header["variance"])
-        return cls(whitening("theta"), x, regressions, whitening("phi"), laws, *numbers)
+        noise, variance = float(header["noise"]), float(header["variance"])
+        return cls(whitening("theta"), x, regressions, whitening("phi"), laws, noise, variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,21 +167,21 @@ class BoundSummaries:
 
     @cached_property
     def beginning(self) -> Beginning:
-        """What the regression says of some of the observations, in the space of the diffusion."""
-        chosen = self.x[:, :_BEGINNING]
+        """Single posteriors of some of the observations, in the space of the diffusion."""
+        chosen = self.x[:, :_BEGINNING_OBSERVATIONS]
         flat = self.likelihood.x(chosen.reshape(-1, chosen.shape[-1]))
         B, J = chosen.shape[:2]
         # A different regression for each observation in turn.
         networks = self.likelihood.regressions
         with torch.no_grad():
-            said = [network(flat) for network in networks]
+            outputs = [network(flat) for network in networks]
         turn = torch.arange(B * J, device=flat.device) % J % len(networks)
         rows = torch.arange(B * J, device=flat.device)
-        mean, root = (torch.stack([each[part] for each in said])[turn, rows] for part in (0, 1))
+        mean, root = (torch.stack([output[part] for output in outputs])[turn, rows] for part in (0, 1))
         return Beginning(self.likelihood.theta, mean.unflatten(0, (B, J)), root.unflatten(0, (B, J)))
 
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
-        """Log likelihood of parameters in the space of the diffusion, but for a constant."""
+        """Log likelihood of parameters in the space of the diffusion, up to a constant."""
         B, S, m = theta.shape
         matrix, centre = self.likelihood.theta.matrix.float(), self.likelihood.theta.mean.float()
         v = ((theta - centre) @ matrix).reshape(-1, m)

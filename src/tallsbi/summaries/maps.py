@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-_SMALLEST_SHARE = 1e-4  # of the largest variance: narrower directions are rounding or nothing
+_LEAST_VARIANCE_SHARE = 1e-4  # of the largest variance: narrower directions are rounding errors or constant
 _TAIL_WEIGHT = 0.3  # of excess kurtosis against skewness
 
 
@@ -24,12 +24,12 @@ class Whitening:
 
     @classmethod
     def of(cls, rows: Float[Tensor, "N k"]) -> Whitening:
-        """By the symmetric root of the correlations, which keeps apart what is not correlated."""
+        """By the symmetric root of the correlations, which does not mix uncorrelated columns."""
         rows = rows.double()
         deviations = rows.std(0)
         scale = torch.where(deviations > 0, deviations, 1.0)
         values, vectors = torch.linalg.eigh(torch.atleast_2d(torch.cov((rows / scale).mT)))
-        values = values.clamp_min(_SMALLEST_SHARE * float(values.max()) or 1.0)
+        values = values.clamp_min(_LEAST_VARIANCE_SHARE * float(values.max()) or 1.0)
         return cls(rows.mean(0), (vectors * values.rsqrt()) @ vectors.mT / scale[:, None])
 
     def to(self, device: torch.device | str) -> Whitening:
@@ -52,25 +52,25 @@ class ColumnMap:
 
     @classmethod
     def of(cls, x: Float[Tensor, "N d"]) -> ColumnMap:
-        chosen = [_best(column) for column in x.double().unbind(1)]
+        chosen = [_centre_and_scale(column) for column in x.double().unbind(1)]
         centre, scale = torch.tensor(chosen, dtype=torch.float64, device=x.device).unbind(1)
-        return cls(centre, scale, Whitening.of(_bent(x, centre, scale)))
+        return cls(centre, scale, Whitening.of(_arcsinh(x, centre, scale)))
 
     def to(self, device: torch.device | str) -> ColumnMap:
         return ColumnMap(self.centre.to(device), self.scale.to(device), self.whitening.to(device))
 
     def __call__(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
-        return self.whitening(_bent(x, self.centre, self.scale))
+        return self.whitening(_arcsinh(x, self.centre, self.scale))
 
 
-def _bent(
+def _arcsinh(
     x: Float[Tensor, "*b d"], centre: Float[Tensor, "d"], scale: Float[Tensor, "d"]
 ) -> Float[Tensor, "*b d"]:
     x = x.double()
     return torch.where(scale > 0, ((x - centre) / torch.where(scale > 0, scale, 1.0)).asinh(), x)
 
 
-def _best(column: Float[Tensor, "N"]) -> tuple[float, float]:
+def _centre_and_scale(column: Float[Tensor, "N"]) -> tuple[float, float]:
     low, median, high = (float(v) for v in column.quantile(column.new_tensor([0.1, 0.5, 0.9])))
     candidates = [(0.0, 0.0)]
     for scale in ((high - low) / 10, (high - low) / 100):
@@ -78,12 +78,12 @@ def _best(column: Float[Tensor, "N"]) -> tuple[float, float]:
             candidates += [(median, scale), (0.0, scale), (float(column.min()), scale)]
     return min(
         candidates,
-        key=lambda pair: _departure(_bent(column[:, None], *column.new_tensor(pair)[:, None])[:, 0]),
+        key=lambda pair: _non_normality(_arcsinh(column[:, None], *column.new_tensor(pair)[:, None])[:, 0]),
     )
 
 
-def _departure(values: Float[Tensor, "N"]) -> float:
-    """From a normal distribution: skewness and excess kurtosis, zero for a constant."""
+def _non_normality(values: Float[Tensor, "N"]) -> float:
+    """Skewness and excess kurtosis, both zero for a normal law; zero for a constant."""
     deviation = float(values.std())
     if deviation == 0:
         return 0.0

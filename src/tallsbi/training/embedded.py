@@ -42,13 +42,13 @@ def embedded_run(
     weights: Float[Tensor, "R"] | None = None,
 ) -> EmbeddedRun:
     """A training that has not begun, on latent parameters and rows [numbers of `shape`, flags, conditions]."""
-    description, module = embeddings.described(copy.deepcopy(embedding))  # the one given stays as it is
+    description, module = embeddings.described(copy.deepcopy(embedding))  # the caller's stays as it is
     plain = settings.architecture(latent.shape[1], rows.shape[1])
     sizes = EmbeddedArchitecture(
         **vars(plain), shape=shape, flags=flags, condition=condition, embedding=description
     )
-    tried = ready_made(sizes, torch_generator(seed, "training", "embedding")) if module is None else module
-    sizes = replace(sizes, features=width(tried, sizes))
+    trial = ready_made(sizes, torch_generator(seed, "training", "embedding")) if module is None else module
+    sizes = replace(sizes, features=width(trial, sizes))
     stream = torch_generator(seed, "training", "split")
     normaliser = _normaliser(latent, rows, sizes)
     data = split(latent, rows, normaliser, settings.validation_share, stream, weights)
@@ -56,17 +56,17 @@ def embedded_run(
 
 
 def _normaliser(latent: Tensor, rows: Tensor, sizes: EmbeddedArchitecture) -> Normaliser:
-    each = Normaliser.fit(latent, rows)
-    mean, std, D = each.x_mean.clone(), each.x_std.clone(), sizes.numbers
+    by_column = Normaliser.fit(latent, rows)
+    mean, std, D = by_column.x_mean.clone(), by_column.x_std.clone(), sizes.numbers
     axes = embeddings.pooled_axes(sizes.embedding, sizes.shape)
     if axes:
         x = rows[:, :D].double().unflatten(1, sizes.shape)
-        over = (0, *(1 + axis for axis in axes))
-        mean[:D] = x.mean(over, keepdim=True).expand_as(x[:1]).flatten()
-        std[:D] = x.std(over, keepdim=True).expand_as(x[:1]).flatten()
+        pooled = (0, *(1 + axis for axis in axes))
+        mean[:D] = x.mean(pooled, keepdim=True).expand_as(x[:1]).flatten()
+        std[:D] = x.std(pooled, keepdim=True).expand_as(x[:1]).flatten()
     flags = slice(D, rows.shape[1] - sizes.condition)
     mean[flags], std[flags] = 0.0, 1.0
-    return replace(each, x_mean=mean, x_std=std)
+    return replace(by_column, x_mean=mean, x_std=std)
 
 
 class EmbeddedRun(Run):
@@ -109,13 +109,13 @@ class EmbeddedRun(Run):
             super().one_epoch()
 
     def _validate(self) -> float:
-        self._use(dict(self.network.named_buffers()))
+        self._set_buffers(dict(self.network.named_buffers()))
         loss = super()._validate()
         if self.best_epoch == self.epoch:
             self.best_buffers = {name: buffer.clone() for name, buffer in self.network.named_buffers()}
         return loss
 
-    def _use(self, buffers: dict[str, Tensor]) -> None:
+    def _set_buffers(self, buffers: dict[str, Tensor]) -> None:
         self.average.network.eval()
         for name, buffer in self.average.network.named_buffers():
             buffer.copy_(buffers[name])
@@ -134,5 +134,7 @@ class EmbeddedRun(Run):
             self.best_buffers[name] = state.tensors[f"best_buffer.{name}"].clone()
 
     def result(self) -> Trained:
-        self._use(self.best_buffers if self.settings.early_stopping else dict(self.network.named_buffers()))
+        self._set_buffers(
+            self.best_buffers if self.settings.early_stopping else dict(self.network.named_buffers())
+        )
         return super().result()

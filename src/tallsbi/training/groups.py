@@ -3,8 +3,8 @@
 Every parameter comes with n_max simulations; a training example is a group of 1 to n_max of them, its size
 uniform.
 
-    mean      size and members are drawn once per example (the first ones), as published. The rest is
-              ordinary training on the encoded rows.
+    mean      the size is drawn once per example, and the members are the first ones, as published. The rest
+              is ordinary training on the encoded rows.
     deep_set  size and members are drawn anew in every epoch, which costs nothing and uses all simulations.
               All members share one mean and standard deviation: the encoder must not see their order.
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_data import frame, together
+from table_data import concat, frame
 
-from tallsbi.study.analysis.exclusion import LISTED, Exclusion, keep, numbers, outliers, published
+from tallsbi.study.analysis.exclusion import PUBLISHED_LISTS, Exclusion, keep, numbers, outliers, published
 
 ORDINARY = 0.1 + 0.001 * np.arange(25)
 
@@ -30,7 +30,7 @@ def test_equal_distances_lose_none_and_no_finite_distance_loses_all():
 
 
 def test_only_gauss_with_more_than_3000_simulations_is_looked_at():
-    metrics = together(
+    metrics = concat(
         frame(worst_at(3), n_train=3000),
         frame(worst_at(5), n_train=10000),
         frame(worst_at(8), n_train=30000, n=14),
@@ -62,7 +62,7 @@ def test_number_12_of_sir_is_always_out_and_is_index_11():
 
 
 def test_rule_is_void_where_it_would_leave_fewer_than_half():
-    metrics = together(frame([1, 2, 3]), frame([3, 2, 1], n=14))
+    metrics = concat(frame([1, 2, 3]), frame([3, 2, 1], n=14))
     rule = published(metrics, "slcp")
     assert rule.flagged == (0, 2)
     assert rule.void
@@ -72,7 +72,7 @@ def test_rule_is_void_where_it_would_leave_fewer_than_half():
 
 
 def test_flagged_sets_leave_every_method_and_cell():
-    metrics = together(
+    metrics = concat(
         frame(worst_at(5)), frame(ORDINARY, method="JAC-clip"), frame(ORDINARY, n=14, n_train=1000)
     )
     kept = keep(metrics, published(metrics, "slcp"))
@@ -88,7 +88,7 @@ def test_a_task_without_data_has_no_sets(task):
 
 def test_published_lists_take_the_place_of_the_rule():
     """By the paper's numbers: 18 sets of SLCP, 21 of Lotka-Volterra and 17 of SIR are left."""
-    lists = {task: published(frame(worst_at(7), task=task), task, listed=True) for task in LISTED}
+    lists = {task: published(frame(worst_at(7), task=task), task, listed=True) for task in PUBLISHED_LISTS}
     assert {task: numbers(rule.excluded) for task, rule in lists.items()} == {
         "slcp": "1, 3, 5, 6, 17, 19, 25",
         "lotka_volterra": "3, 19, 20, 23",

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from table_data import frame, together
+from table_data import concat, frame
 
 from tallsbi.study.analysis.ranking import by_method, rank, rank_metrics
 
@@ -134,7 +134,7 @@ def test_mmd_below_zero_is_compared_as_it_is():
 
 
 def test_matrix_of_a_cell_keeps_the_order_of_the_methods():
-    cell = together(frame([1, 2], method="JAC", steps=400), frame([3, 4]), frame([5, 6], steps=50))
+    cell = concat(frame([1, 2], method="JAC", steps=400), frame([3, 4]), frame([5, 6], steps=50))
     matrix = by_method(cell, "sw")
     assert list(matrix.columns) == [("JAC", 400), ("GAUSS", 1000), ("GAUSS", 50)]
     np.testing.assert_array_equal(matrix, [[1, 3, 5], [2, 4, 6]])
@@ -143,4 +143,4 @@ def test_matrix_of_a_cell_keeps_the_order_of_the_methods():
 
 def test_a_set_that_was_not_measured_is_refused():
     with pytest.raises(ValueError, match=r"sw: 3 distances for 2 parameter sets and 2 methods.*measure"):
-        by_method(together(frame([1, 2]), frame([3], method="JAC")), "sw")
+        by_method(concat(frame([1, 2]), frame([3], method="JAC")), "sw")

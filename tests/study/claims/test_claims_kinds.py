@@ -6,7 +6,7 @@ import pytest
 
 from tallsbi.study.claims import kinds
 from tallsbi.study.claims.spec import parse_test
-from tallsbi.study.claims.verdicts import Parts, Verdict, judge
+from tallsbi.study.claims.verdicts import CombinedEvidence, Verdict, judge
 
 HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
 
@@ -42,7 +42,7 @@ COMPARE |= {"right": {"method": "B"}, "expect": "less"}
 
 
 @pytest.mark.parametrize(
-    ("ratio", "expect", "found"),
+    ("ratio", "expect", "answer"),
     [
         (1.5, "less", HOLDS),
         (0.7, "less", FAILS),
@@ -57,8 +57,8 @@ COMPARE |= {"right": {"method": "B"}, "expect": "less"}
         (2.0, {"between": [0.4, 0.6]}, HOLDS),
     ],
 )
-def test_compare(ratio, expect, found):
-    assert verdict({**COMPARE, "expect": expect}, distances(ratio, noise=0.1, seed=1)) == found
+def test_a_comparison_holds_fails_or_is_undecided(ratio, expect, answer):
+    assert verdict({**COMPARE, "expect": expect}, distances(ratio, noise=0.1, seed=1)) == answer
 
 
 def test_compare_is_paired():
@@ -76,8 +76,8 @@ def test_two_sets_never_decide():
     assert judge(leaf) == UNDECIDED
     assert leaf.missing == "2 set, 3 are needed"
     several = {**COMPARE, "unit": ["task", "set"]}
-    for sets, found in ((2, UNDECIDED), (3, HOLDS)):
-        assert verdict(several, distances(1000.0, sets=sets, tasks=("sir", "slcp", "gmm"))) == found
+    for sets, answer in ((2, UNDECIDED), (3, HOLDS)):
+        assert verdict(several, distances(1000.0, sets=sets, tasks=("sir", "slcp", "gmm"))) == answer
     assert verdict(COMPARE, distances(1000.0, sets=4)) == UNDECIDED
 
 
@@ -156,7 +156,7 @@ TREND = {"kind": "trend", "value": "sw", "unit": ["set"], "x": "n"}
 
 
 @pytest.mark.parametrize(
-    ("power", "expect", "found"),
+    ("power", "expect", "answer"),
     [
         (0.3, "greater", HOLDS),
         (0.3, "less", FAILS),
@@ -166,8 +166,8 @@ TREND = {"kind": "trend", "value": "sw", "unit": ["set"], "x": "n"}
         (-0.5, {"below": -0.2}, HOLDS),
     ],
 )
-def test_trend(power, expect, found):
-    assert verdict({**TREND, "expect": expect}, growing(power, seed=1)) == found
+def test_a_trend_holds_fails_or_is_undecided(power, expect, answer):
+    assert verdict({**TREND, "expect": expect}, growing(power, seed=1)) == answer
 
 
 def test_slope_is_that_of_the_power_law():
@@ -199,7 +199,7 @@ def test_trend_of_a_ratio():
     assert verdict({**TREND, **sides, "expect": "less"}, frame) == FAILS
 
 
-def test_value():
+def test_a_value_is_compared_with_its_range():
     frame = distances(1.0, n_obs=(1,), noise=0.1).query("method == 'A'")
     frame = frame.assign(sw=0.7 + 0.02 * np.random.default_rng(0).normal(size=len(frame)))
     test = {"kind": "value", "value": "sw", "unit": ["set"]}
@@ -208,7 +208,7 @@ def test_value():
     assert verdict({**test, "expect": {"below": 0.7}}, frame) == UNDECIDED
 
 
-def test_share_and_difference_of_shares():
+def test_shares_are_compared_with_a_bound_and_with_each_other():
     frame = pd.DataFrame({"set": range(20), "lost": [True] * 18 + [False] * 2, "method": "A"})
     share = {"kind": "share", "unit": ["set"], "condition": {"lost": True}}
     assert verdict({**share, "expect": {"above": 0.5}}, frame) == HOLDS
@@ -221,7 +221,7 @@ def test_share_and_difference_of_shares():
     assert verdict({**share, **sides, "expect": {"below": 0.05}}, both) == FAILS
 
 
-def test_exact():
+def test_exact_values_are_judged_by_the_worst():
     frame = pd.DataFrame({"case": ["a", "b"], "value": [1e-9, 3e-9]})
     test = {"kind": "exact", "value": "value"}
     assert verdict({**test, "expect": {"below": 1e-6}}, frame) == HOLDS
@@ -237,7 +237,7 @@ def test_conjunctions_nest():
     tree = evidence(
         {"kind": "all", "of": [part, {"kind": "any", "of": [part, opposite]}]}, lambda _: distances(1.5)
     )
-    assert isinstance(tree, Parts)
+    assert isinstance(tree, CombinedEvidence)
     assert judge(tree) == HOLDS
 
 
@@ -265,5 +265,5 @@ def test_equal_methods_are_told_apart_as_rarely_as_stated(sets, lost):
 
 
 def test_flat_values_have_a_trend_as_rarely_as_stated():
-    found = [verdict({**TREND, "expect": "less"}, growing(0.0, sets=7, seed=seed)) for seed in range(100)]
-    assert np.mean([verdict != UNDECIDED for verdict in found]) < 0.13
+    answers = [verdict({**TREND, "expect": "less"}, growing(0.0, sets=7, seed=seed)) for seed in range(100)]
+    assert np.mean([answer != UNDECIDED for answer in answers]) < 0.13

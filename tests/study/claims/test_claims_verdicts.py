@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tallsbi.study.claims.intervals import around
-from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts, Verdict, judge
+from tallsbi.study.claims.intervals import centre_interval
+from tallsbi.study.claims.verdicts import ALPHA, CombinedEvidence, Evidence, Verdict, judge
 
 BELOW_ONE = (-np.inf, 1.0)
 
@@ -65,46 +65,53 @@ HOLDS, FAILS, OPEN = known(0.1, 0.2), known(2, 3), known(0.5, 1.5)
     ],
 )
 def test_all_and_any(children, every, some):
-    assert judge(Parts(children)) == every
-    assert judge(Parts(children, every=False)) == some
+    assert judge(CombinedEvidence(children)) == every
+    assert judge(CombinedEvidence(children, every=False)) == some
 
 
 def noisy(rng, centre, count=8):
     """Evidence with noise, that the centre is below zero."""
     values = centre + rng.normal(size=count)
-    return Evidence("", (-np.inf, 0.0), values.mean(), lambda alpha: around(values, alpha), count)
+    return Evidence("", (-np.inf, 0.0), values.mean(), lambda alpha: centre_interval(values, alpha), count)
 
 
 def rates(make, repeats=200):
     rng = np.random.default_rng(5)
     verdicts = [judge(make(rng)) for _ in range(repeats)]
-    return {verdict: np.mean([found == verdict for found in verdicts]) for verdict in Verdict}
+    return {verdict: np.mean([answer == verdict for answer in verdicts]) for verdict in Verdict}
 
 
 def test_ten_parts_without_any_difference_are_wrongly_decided_as_rarely_as_one():
     """200 repeats: a true rate of 5 % gives more than 10.5 % with probability 0.001."""
     for every in (True, False):
-        found = rates(lambda rng, every=every: Parts(tuple(noisy(rng, 0.0) for _ in range(10)), every))
-        assert found[Verdict.HOLDS] < 0.105
-        assert found[Verdict.FAILS] < 0.105
+        shares = rates(
+            lambda rng, every=every: CombinedEvidence(tuple(noisy(rng, 0.0) for _ in range(10)), every)
+        )
+        assert shares[Verdict.HOLDS] < 0.105
+        assert shares[Verdict.FAILS] < 0.105
 
 
 def test_one_part_that_is_wrong_among_nine_that_are_right_is_not_overlooked():
     """It takes one more wrong acceptance, which has probability alpha / 2, for the claim to hold."""
-    found = rates(lambda rng: Parts((noisy(rng, 0.0), *(noisy(rng, -3.0) for _ in range(9)))))
-    assert found[Verdict.HOLDS] < ALPHA
+    shares = rates(lambda rng: CombinedEvidence((noisy(rng, 0.0), *(noisy(rng, -3.0) for _ in range(9)))))
+    assert shares[Verdict.HOLDS] < ALPHA
 
 
 def test_clear_cases_are_decided():
-    assert rates(lambda rng: Parts(tuple(noisy(rng, -4.0) for _ in range(10))), 100)[Verdict.HOLDS] > 0.95
-    mixed = rates(lambda rng: Parts((noisy(rng, 8.0, 12), *(noisy(rng, -4.0) for _ in range(5)))), 100)
+    assert (
+        rates(lambda rng: CombinedEvidence(tuple(noisy(rng, -4.0) for _ in range(10))), 100)[Verdict.HOLDS]
+        > 0.95
+    )
+    mixed = rates(
+        lambda rng: CombinedEvidence((noisy(rng, 8.0, 12), *(noisy(rng, -4.0) for _ in range(5)))), 100
+    )
     assert mixed[Verdict.FAILS] > 0.95
 
 
 def test_of_alternatives_the_closest_is_told():
-    ((leaf, verdict),) = Parts((FAILS, HOLDS, OPEN), every=False).decisive()
+    ((leaf, verdict),) = CombinedEvidence((FAILS, HOLDS, OPEN), every=False).decisive()
     assert leaf is HOLDS
     assert verdict == Verdict.HOLDS
-    ((leaf, verdict),) = Parts((FAILS, OPEN), every=False).decisive()
+    ((leaf, verdict),) = CombinedEvidence((FAILS, OPEN), every=False).decisive()
     assert leaf is OPEN
     assert verdict == Verdict.UNDECIDED

@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgba
 from paths import ROOT
 
 from tallsbi.study import artifacts
+from tallsbi.study.figures import style
 from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.artifacts import TaskRows
 
@@ -38,7 +39,21 @@ def caption(name):
 
 
 def panels(figure, rows, columns):
+    """The panels by row and column; -1: as many as there are."""
     return np.array(figure.axes).reshape(rows, columns)
+
+
+def smallest_panel(figure):
+    """Width and height in pixels, each of the panel with the least of it."""
+    boxes = [ax.get_window_extent() for ax in figure.axes]
+    return min(box.width for box in boxes), min(box.height for box in boxes)
+
+
+def png(figure, path):
+    """The bytes of the picture."""
+    with style.context():
+        figure.savefig(path, metadata={"Software": "t"})
+    return path.read_bytes()
 
 
 def lines(ax):

@@ -16,16 +16,16 @@ DIMS = (2, 10, 32)
 
 
 def error(method, problem, m, noise, n):
-    """The order of magnitude of a method's error: its own, plus what noise in the score adds as n grows."""
-    own = {"GAUSS": 0.01, "JAC": 0.02, "LANGEVIN": 0.04, "DET_GEF": 0.15}.get(
+    """The order of magnitude of a method's error: a base, and what noise in the score adds as n grows."""
+    base = {"GAUSS": 0.01, "JAC": 0.02, "LANGEVIN": 0.04, "DET_GEF": 0.15}.get(
         method.removesuffix("-clip"), 0.1
     )
     push = {"GAUSS": 0.4, "JAC": 3.0, "LANGEVIN": 0.8, "DET_GEF": 2.0}.get(method.removesuffix("-clip"), 1.0)
     if method == "LANGEVIN" and problem == "gaussian-wide":
-        own = 3.5 / np.sqrt(n)
+        base = 3.5 / np.sqrt(n)
     if problem == "mixture":
-        own *= 1 + n / 20
-    return own + push * noise * n**0.7 * np.sqrt(m / 10)
+        base *= 1 + n / 20
+    return base + push * noise * n**0.7 * np.sqrt(m / 10)
 
 
 def metrics(methods=STEPS, noise=NOISE, n_obs=N_OBS, dims=DIMS, seeds=5):

@@ -20,7 +20,7 @@ LABELS = {"C": "$C$", "mu": r"$\mu$", "sigma": r"$\sigma$", "g": "$g$"}
 def settings(dim):
     names = list(THETA)[:dim]
     bounds = {name: (float(low), float(high)) for name, (low, high) in BOUNDS.items() if name in names}
-    theta, labels = ({name: each[name] for name in names} for each in (THETA, LABELS))
+    theta, labels = ({name: values[name] for name in names} for values in (THETA, LABELS))
     return JrnmmFigures(theta=theta, bounds=bounds, labels=labels, samples=1000)
 
 

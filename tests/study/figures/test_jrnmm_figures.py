@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import caption, draw, labelled, legend_labels, lines, marks
+from drawn import caption, draw, labelled, legend_labels, lines, marks, png
 from jrnmm_data import BOUNDS, LOSS_SETTINGS, METHODS, N_OBS, STEPS, THETA, dirac, draws, losses, settings
 
 from tallsbi.study.figures import density, jrnmm, style
-from tallsbi.study.figures.legend import WIDENED
+from tallsbi.study.figures.legend import PAPER_AXIS_END
 from tallsbi.study.settings.base import SettingsError
 
 
@@ -76,9 +76,9 @@ def test_published_axis_of_4d_is_the_papers_unless_most_values_are_beyond_it(sma
     assert (30, "↑") in marks(figure.axes[0])
     high = draw_distances(4, frame.assign(published=frame.published + 1000), small[4])
     assert high.axes[0].get_yticks()[-1] == 1600
-    assert labelled(high.axes[0], f"_{WIDENED}").get_ydata()[0] == 600
+    assert labelled(high.axes[0], f"_{PAPER_AXIS_END}").get_ydata()[0] == 600
     assert (30, "↑") in marks(high.axes[0])
-    assert WIDENED in legend_labels(high)
+    assert PAPER_AXIS_END in legend_labels(high)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_published_axis_of_4d_is_the_papers_unless_most_values_are_beyond_it(sma
     ],
 )
 def test_axis_ends_at_a_round_number_that_one_runaway_does_not_move(values, end, top):
-    scale = jrnmm.axis(np.array(values), end)
+    scale = jrnmm.distance_axis(np.array(values), end)
     assert scale.ticks == pytest.approx((0, top / 2, top))
     assert scale.limits[0] < 0 < top < scale.limits[1]
 
@@ -142,9 +142,9 @@ def test_runaways_neither_move_the_window_nor_pass_unnoticed(small):
         assert labels == ["_single 0", "_single 1", "_single 3", "_tall 8", "_truth"]
         x, height = labelled(ax, "_tall 8").get_data()
         assert np.trapezoid(height, x) == pytest.approx(45 / 60, abs=0.02)
-    found = set(legend_labels(figure))
-    assert {"n = 1, 3 of 4 observations", "n = 30 (100 % not shown)"} <= found
-    assert [label for label in found if label.startswith("n = 8 (2")]
+    entries = set(legend_labels(figure))
+    assert {"n = 1, 3 of 4 observations", "n = 30 (100 % not shown)"} <= entries
+    assert [label for label in entries if label.startswith("n = 8 (2")]
 
 
 def test_pair_plot_is_a_lower_triangle_around_the_truth(small):
@@ -215,7 +215,7 @@ def test_any_grid_fits(dim, n_obs, samples, single):
 def test_figures_survive_the_csv(small):
     data = {"dirac": dirac((1, 8, 30)), "draws": small[4]}
     read = {name: pd.read_csv(io.StringIO(frame.to_csv(index=False))) for name, frame in data.items()}
-    ours, theirs = (draw_distances(4, one["dirac"], one["draws"]) for one in (data, read))
+    ours, theirs = (draw_distances(4, frames["dirac"], frames["draws"]) for frames in (data, read))
     assert marks(ours.axes[0]) == marks(theirs.axes[0])
     for label, line in lines(ours.axes[0]).items():
         np.testing.assert_allclose(lines(theirs.axes[0])[label].get_ydata(), line.get_ydata())
@@ -223,13 +223,10 @@ def test_figures_survive_the_csv(small):
 
 @pytest.mark.parametrize("dim", [3, 4])
 def test_same_data_give_the_same_bytes(dim, small, tmp_path):
-    written = []
-    for attempt in range(2):
-        figure = draw_distances(dim, dirac((1, 8, 30)), small[dim])
-        with style.context():
-            figure.savefig(tmp_path / f"{attempt}.png", metadata={"Software": "t"})
-        written.append((tmp_path / f"{attempt}.png").read_bytes())
-    assert written[0] == written[1]
+    first, second = (
+        png(draw_distances(dim, dirac((1, 8, 30)), small[dim]), tmp_path / "f.png") for _ in range(2)
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize("name", ["losses", "3d", "4d", "lc2st_3d", "lc2st_4d"])

@@ -42,8 +42,8 @@ def draw(frame, dim=3):
 
 
 def marked(ax, state):
-    found = [line for line in ax.lines if line.get_label() == f"_{state}"]
-    return sorted((int(n), to_rgba(line.get_color())) for line in found for n in line.get_xdata())
+    of_state = [line for line in ax.lines if line.get_label() == f"_{state}"]
+    return sorted((int(n), to_rgba(line.get_color())) for line in of_state for n in line.get_xdata())
 
 
 @pytest.mark.parametrize("dim", [3, 4])
@@ -83,18 +83,18 @@ def test_a_method_without_a_test_is_marked_and_named():
         assert [text.get_text() for text in ax.texts if "every" in text.get_text()] == [
             "lost at every n:\nDET_GEF"
         ]
-    assert f"k {legend.LOST}" in legend_labels(figure)
+    assert f"k {legend.LOST_RUNS}" in legend_labels(figure)
 
 
 def test_left_out_draws_make_a_hollow_symbol():
     figure = draw(lc2st())
     orange = to_rgba("tab:orange")
     for ax in figure.axes:
-        assert marked(ax, legend.PARTIAL) == [(22, orange), (30, orange)]
-    assert legend.PARTIAL in legend_labels(figure)
+        assert marked(ax, legend.INCOMPLETE_MEAN) == [(22, orange), (30, orange)]
+    assert legend.INCOMPLETE_MEAN in legend_labels(figure)
     assert "9000 to 10000 calibration pairs" in figure.legends[0].get_title().get_text()
     plain = draw(lc2st().assign(lost_share=0.0))
-    assert legend.PARTIAL not in legend_labels(plain)
+    assert legend.INCOMPLETE_MEAN not in legend_labels(plain)
 
 
 def test_statistic_has_a_close_axis_that_never_passes_its_maximum():
@@ -116,9 +116,9 @@ def test_equal_results_with_and_without_clipping_are_both_seen():
     figure.draw_without_rendering()
     plain, clipped = (lines(figure.axes[0])[name] for name in ("LANGEVIN", "LANGEVIN-clip"))
     np.testing.assert_array_equal(plain.get_xydata(), clipped.get_xydata())
-    apart = clipped.get_transform().transform((1, 0)) - plain.get_transform().transform((1, 0))
-    assert apart[0] > 1
-    assert apart[1] == 0
+    offset = clipped.get_transform().transform((1, 0)) - plain.get_transform().transform((1, 0))
+    assert offset[0] > 1
+    assert offset[1] == 0
 
 
 @pytest.mark.filterwarnings("error")

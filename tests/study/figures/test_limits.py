@@ -58,7 +58,7 @@ def test_a_line_is_broken_where_it_leaves_the_axis():
     np.testing.assert_allclose(line.get_ydata(), [0.002, np.nan, 0.002])
     assert marks(ax) == [(3000, "↑")]
     low, high = ax.get_ylim()
-    drawn = np.concatenate([each.get_ydata() for each in ax.lines])
+    drawn = np.concatenate([line.get_ydata() for line in ax.lines])
     assert ((drawn >= low) & (drawn <= high) | np.isnan(drawn)).all()
 
 
@@ -71,12 +71,12 @@ def test_invalid_comparisons_are_counted_and_not_averaged():
     (line,) = lines(ax).values()
     np.testing.assert_allclose(line.get_ydata(), 0.7)
     assert marks(ax) == [(1000, "∅1"), (3000, "∅1"), (10000, "∅1")]
-    assert f"k {legend.INVALID}" in legend_labels(figure)
+    assert f"k {legend.INVALID_COMPARISONS}" in legend_labels(figure)
 
 
 def test_a_panel_without_a_valid_comparison_says_so():
     (ax,) = draw("sbibm_c2st_vs_ntrain", small(("GAUSS",)).assign(c2st_valid=False)).axes
-    assert panels.INVALID in [text.get_text() for text in ax.texts]
+    assert panels.NO_VALID_COMPARISON in [text.get_text() for text in ax.texts]
     assert not lines(ax)
     (other,) = draw("sbibm_sw_vs_ntrain", small(("GAUSS",)).assign(c2st_valid=False)).axes
     assert len(lines(other)) == 1

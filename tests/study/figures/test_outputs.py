@@ -21,10 +21,10 @@ def test_pedagogical_posterior_narrows_in_a_common_window():
     assert len({(ax.get_xlim(), ax.get_ylim()) for ax in axes[0]}) == 1
     assert [ax.get_title() for ax in axes[0]] == ["n = 1", "n = 4", "n = 16", "n = 64\n3 samples not finite"]
     for row in axes:
-        found = [{p.get_label(): p for p in ax.patches if isinstance(p, Ellipse)} for ax in row]
-        widths = [patches["_analytic 0.95"].width for patches in found]
+        ellipses = [{p.get_label(): p for p in ax.patches if isinstance(p, Ellipse)} for ax in row]
+        widths = [patches["_analytic 0.95"].width for patches in ellipses]
         assert np.all(np.diff(widths) < 0)
-        assert len(found[0]) == 4
+        assert len(ellipses[0]) == 4
     for ax in axes.flat:
         (truth,) = [line for line in ax.lines if line.get_label() == "_truth"]
         assert (truth.get_xdata()[0], truth.get_ydata()[0]) == PEDAGOGICAL.theta

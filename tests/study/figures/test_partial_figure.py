@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import legend_labels, lines, mark_texts, marks
+from drawn import legend_labels, lines, mark_texts, marks, panels, smallest_panel
 from matplotlib.colors import to_rgb, to_rgba
 from sbibm_data import LABELS, SETTINGS, TASKS, metrics
 
@@ -31,10 +31,6 @@ def draw(frame, every=None, **settings):
     return partial.draw({"partial": frame, "metrics": every}, replace(SETTINGS, **settings))
 
 
-def panels(figure, columns=3):
-    return np.array(figure.axes).reshape(3, columns)
-
-
 @pytest.fixture(scope="module")
 def frame():
     return made_up()
@@ -42,7 +38,7 @@ def frame():
 
 def test_rows_are_metrics_columns_tasks_and_lines_methods_n_max_and_encoders(frame):
     figure = draw(frame)
-    axes = panels(figure)
+    axes = panels(figure, 3, 3)
     assert [ax.get_title() for ax in axes[0]] == [f"{LABELS[task]}, n = 30\n25 sets" for task in TASKS]
     labels = ["sliced Wasserstein\n(sW)", "MMD²\n(unbiased)", "C2ST\n(0.5: indistinguishable)"]
     assert [ax.get_ylabel() for ax in axes[:, 0]] == labels
@@ -58,7 +54,7 @@ def test_rows_are_metrics_columns_tasks_and_lines_methods_n_max_and_encoders(fra
 
 def test_lines_are_means_over_sets_and_bars_standard_deviations(frame):
     figure = draw(frame)
-    ax = panels(figure)[1, 2]
+    ax = panels(figure, 3, 3)[1, 2]
     chosen = {"task": "sir", "method": "GAUSS", "n_max": 6, "encoder": "deep_set"}
     cells = frame[np.logical_and.reduce([frame[key] == value for key, value in chosen.items()])]
     values = cells.sort_values(["n_train", "set"]).mmd.to_numpy().reshape(4, 25)
@@ -67,7 +63,7 @@ def test_lines_are_means_over_sets_and_bars_standard_deviations(frame):
     # Side by side: all lines at places of their own, within half of the way to the next N_train.
     np.testing.assert_array_equal(line.get_xdata(), [1000, 3000, 10000, 30000])
     figure.draw_without_rendering()
-    places = [each.get_transform().transform((1000, 0.5))[0] for each in lines(ax).values()]
+    places = [line.get_transform().transform((1000, 0.5))[0] for line in lines(ax).values()]
     assert len(set(places)) == 14
     here, following = (ax.transData.transform((budget, 0.5))[0] for budget in (1000, 3000))
     assert max(abs(place - here) for place in places) < (following - here) / 2
@@ -77,10 +73,10 @@ def test_lines_are_means_over_sets_and_bars_standard_deviations(frame):
 
 
 def test_colour_is_the_method_shade_n_max_and_line_style_the_encoder(frame):
-    drawn = lines(panels(draw(frame))[0, 0])
+    drawn = lines(panels(draw(frame), 3, 3)[0, 0])
     for method in METHODS:
-        own = drawn[f"{method} 1"]
-        assert to_rgba(own.get_color()) == to_rgba(style.METHODS[method].color)
+        single = drawn[f"{method} 1"]
+        assert to_rgba(single.get_color()) == to_rgba(style.METHODS[method].color)
         shades = [sum(to_rgb(drawn[f"{method} {size} mean"].get_color())) for size in (3, 6, 30)]
         assert shades == sorted(shades)
         for size in (3, 6, 30):
@@ -100,22 +96,22 @@ def test_lost_sets_are_counted_above_the_panel_in_the_colour_of_their_line():
     data.loc[(data.method == "LANGEVIN") & (data.n_max == 1), "sw"] = np.inf
     data.loc[(data.method == "GAUSS") & (data.n_max == 1) & (data.n_train == 500), "sw"] = 7.0
     figure = draw(data)
-    ax = panels(figure, 1)[0, 0]
+    ax = panels(figure, 3, 1)[0, 0]
     assert marks(ax) == [(500, "×5"), (500, "↑"), (2000, "×1"), (2000, "×5")]
     heights = sorted(text.xyann[1] for text in mark_texts(ax) if text.xy[0] == 500)
     assert np.diff(heights) >= 5.5
     (text,) = [text for text in ax.texts if text.get_text() == "×1"]
     assert text.get_color() == lines(ax)["LANGEVIN 3 mean"].get_color()
-    hollow = [line for line in ax.lines if line.get_label() == f"_{legend.PARTIAL}"]
+    hollow = [line for line in ax.lines if line.get_label() == f"_{legend.INCOMPLETE_MEAN}"]
     assert len(hollow) == 1
-    assert {f"k {legend.LOST}", legend.PARTIAL, legend.ABOVE} <= set(legend_labels(figure))
-    assert marks(panels(figure, 1)[1, 0]) == []
+    assert {f"k {legend.LOST_RUNS}", legend.INCOMPLETE_MEAN, legend.ABOVE_AXIS} <= set(legend_labels(figure))
+    assert marks(panels(figure, 3, 1)[1, 0]) == []
 
 
 def test_exclusion_is_the_rule_of_the_whole_part(frame):
     every = metrics(methods=METHODS)
     figure = draw(frame, every, exclude=True)
-    title = panels(figure)[0, 0].get_title()
+    title = panels(figure, 3, 3)[0, 0].get_title()
     assert "of 25 sets" in title
     assert legend.ALL_SETS in legend_labels(figure)
 
@@ -125,8 +121,9 @@ def test_exclusion_is_the_rule_of_the_whole_part(frame):
 def test_any_number_of_budgets_fits(budgets):
     figure = draw(made_up(n_max=(1, 3), n_train=budgets, sets=2, n=8))
     figure.canvas.draw()  # the layout warns if the panels have no room
-    assert min(ax.get_window_extent().width for ax in figure.axes) > 100
-    assert min(ax.get_window_extent().height for ax in figure.axes) > 80
+    width, height = smallest_panel(figure)
+    assert width > 100
+    assert height > 80
 
 
 def test_data_without_a_task_to_show_are_refused(frame):

@@ -95,7 +95,7 @@ def test_mean_beyond_the_axis_is_marked_in_the_colour_of_its_method(frame):
     beyond = [(n, "↑", to_rgba("#92374D")) for n, value in zip(N_OBS, mean, strict=True) if value > 1]
     assert beyond
     assert mark_colors(figure.axes[0]) == beyond
-    assert legend.ABOVE in legend_labels(figure)
+    assert legend.ABOVE_AXIS in legend_labels(figure)
     frame = frame.assign(**{METRIC: frame[METRIC].where((frame.method != "JAC") | (frame.n != 8), -0.5)})
     assert (8, "↓", to_rgba("tab:orange")) in mark_colors(draw("toy_sw_vs_n", frame).axes[0])
 
@@ -125,7 +125,7 @@ def test_legend_explains_only_what_occurs():
     frame[METRIC] = 0.1 + 0.01 * frame.seed
     assert legend_labels(draw("toy_sw_vs_n", frame)) == ["GAUSS (1000)", "mean ± std, 5 seeds"]
     figure = draw("toy_sw_vs_n", frame.assign(reference_passed=frame.seed > 0))
-    assert legend_labels(figure)[-1] == f"k {legend.DOUBTFUL}"
+    assert legend_labels(figure)[-1] == f"k {legend.DOUBTFUL_REFERENCES}"
     assert marks(figure.axes[0]) == [(2, "?1"), (8, "?1")]
 
 

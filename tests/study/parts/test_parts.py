@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
+from config_files import ROOT, resolved
+from fresh_python import loaded
 from settings import methods, sampling
 
-from tallsbi.runner.config import load_or_exit, merge
-from tallsbi.study.config_rules import problems
 from tallsbi.study.parts import work
 from tallsbi.study.parts.artifacts import SETTINGS
 from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.select import Candidate
-
-ROOT = Path(__file__).parents[3]
-
-
-def resolved(**top):
-    given = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
-    return load_or_exit({**given, **top}, ROOT, problems)
-
 
 CONFIG = resolved()
 
@@ -32,10 +21,10 @@ CONFIG = resolved()
 def changed(*keys, to):
     """The study with another value of a key."""
     config = copy.deepcopy(CONFIG)
-    at = config
+    block = config
     for key in keys[:-1]:
-        at = at[key]
-    at[keys[-1]] = to
+        block = block[key]
+    block[keys[-1]] = to
     return Study(config)
 
 
@@ -149,8 +138,7 @@ RUNS += [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "docs/runs"
 @pytest.mark.parametrize("given", RUNS, ids=lambda given: given.get("run", given["scale"]))
 def test_only_the_published_budget_has_the_published_choice(given):
     """1e-4 was chosen for 5,000 epochs; with a tenth of them its networks are far from fitted."""
-    config = merge(yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8")), given)
-    parts = Study(load_or_exit(config, ROOT, problems)).trained.values()
+    parts = Study(resolved(**given)).trained.values()
     fewer = min(part.section["epochs"] for part in parts) < 5000
     for part in parts:
         assert part.fits_budget == fewer
@@ -223,7 +211,7 @@ def test_the_stated_protocol_is_the_text():
         "x_embedding": (64, 64, 64, 32),
     }
     for study, term, stds in ((STUDY, "diffused", (2.25, 1 / 9)), (stated, "annealed", (1.5, 1 / 3))):
-        methods = study.toy.shared("LANGEVIN", "GAUSS", "DET_GEF")
+        methods = study.toy.selected_methods("LANGEVIN", "GAUSS", "DET_GEF")
         assert methods.algorithm("LANGEVIN").prior_term == term
         assert methods.algorithm("DET_GEF").prior_term == "diffused"
         assert (
@@ -262,14 +250,8 @@ def test_work_grows_with_what_is_computed():
 
 def test_reading_the_settings_waits_for_no_library():
     """The workflow does so each time it starts."""
-    program = (
-        "import sys; import tallsbi.study.parts.study, tallsbi.study.parts.work; "
-        "print([m for m in ('torch', 'numba', 'jax', 'pandas', 'xarray') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT / "src"
-    )
-    assert done.stdout.strip() == "[]"
+    code = "import tallsbi.study.parts.study, tallsbi.study.parts.work"
+    assert loaded(code, "torch", "numba", "jax", "pandas", "xarray") == []
 
 
 def test_a_clipped_variant_beside_the_plain_one_counts_its_share():

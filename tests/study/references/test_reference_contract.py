@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from settings import silent
 
 from tallsbi.study.references.sbibm import reference_posterior
 from tallsbi.study.settings.chains import ChainSettings
@@ -15,9 +16,7 @@ SETTINGS = ChainSettings(
 
 def reference(name: str, n: int, sets: int = 2, samples: int = 400):
     data = observations(load(name), sets, n, 5)
-    draws = reference_posterior(
-        load(name), data["x"].values, n, samples, SETTINGS, 5, lambda items, label=None: items
-    )
+    draws = reference_posterior(load(name), data["x"].values, n, samples, SETTINGS, 5, silent)
     return data, draws
 
 

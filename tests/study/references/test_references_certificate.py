@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from arviz_versions import BOTH, run_with
+from arviz_versions import EACH_VERSION, run_with
 
 from tallsbi.storage.files import read_dataset, write_dataset
 from tallsbi.study.columns.sbibm import CERTIFICATES
@@ -35,7 +35,7 @@ def test_independent_draws_pass():
     assert 2500 < certificate.numbers()["ess_bulk"] < 6000  # 4000 draws
 
 
-@BOTH
+@EACH_VERSION
 def test_versions_of_arviz_agree(arviz_version, pytestconfig):
     values = {check.name: check.values for check in certify(draws()).checks}
     program = f"""

@@ -47,8 +47,8 @@ def test_the_search_finds_the_mass(name, n):
         task, x = problem(name, n, number)
         stds = np.array(mixture.component_stds(task))
         every = components(x, all_assignments(n), stds, PRECISION[name])[2]
-        found = components(x, search(x, stds, PRECISION[name]), stds, PRECISION[name])[2]
-        assert -np.expm1(logsumexp(found) - logsumexp(every)) < 1e-6
+        searched = components(x, search(x, stds, PRECISION[name]), stds, PRECISION[name])[2]
+        assert -np.expm1(logsumexp(searched) - logsumexp(every)) < 1e-6
 
 
 def test_the_missed_share_is_seen(monkeypatch):

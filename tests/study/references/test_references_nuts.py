@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.stats
+from settings import silent
 
 from tallsbi.study.references import nuts
+from tallsbi.study.references.agreement import _shipped
 from tallsbi.study.references.certificate import Certificate, Check
 from tallsbi.study.references.nuts import _groups, certified_draws, thin
 from tallsbi.study.references.request import Request
@@ -17,10 +19,6 @@ from tallsbi.study.tasks import load
 SETTINGS = ChainSettings(
     chains=8, warmup=150, draws=500, max_rhat=1.01, min_ess=1000, retries=1, target_accept=0.8
 )
-
-
-def silent(items, label=None):
-    return items
 
 
 def request(name, n, sets=2, samples=1000, seed=3, **changes):
@@ -162,8 +160,6 @@ def test_slcp_against_the_shipped_posterior():
     Kolmogorov-Smirnov at level 1e-4 against all 10,000 shipped draws, with the absolute values of all parameters as
     further marginals; the share of each mode within five standard errors of a quarter.
     """
-    from tallsbi.study.references.agreement import _shipped
-
     task = load("slcp")
     x, shipped = _shipped("slcp", 1, task)
     data = reference_posterior(

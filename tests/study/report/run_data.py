@@ -21,6 +21,7 @@ from tallsbi.study.report.record import RunRecord
 from tallsbi.study.tables.render import Table, to_latex, to_markdown
 
 FIGURES = ("pedagogical", "toy_sw_vs_n", "sbibm_sw_vs_ntrain", "jrnmm_3d")
+KEY_FIGURES = 3  # one for each part that has figures
 ENDED = 1_700_000_000  # 2023-11-14 22:13:20 UTC
 VERDICTS = ("holds", "does not hold", "undecided at this scale")
 CLAIMS = 7
@@ -60,10 +61,10 @@ def make_run(folder: Path, *, ledger: bool = True) -> Run:
     _record(run / "records" / "sbibm" / "x" / "b.tsv", seconds=1800, cpu="3600", memory=900, written=ENDED)
     _record(run / "records" / "sbibm" / "x" / "c.tsv", seconds=36, cpu="NA", memory=100, written=ENDED)
     declared = artifacts.read(ROOT, Study(resolved())).page
-    shown = [each for each in declared["made"] if each["id"] in (*FIGURES, *made)]
+    shown = [entry for entry in declared["made"] if entry["id"] in (*FIGURES, *made)]
     page = {
         "parts": declared["parts"],
-        "made": [{**each, "data": {"metrics": str(distances)}} for each in shown],
+        "made": [{**entry, "data": {"metrics": str(distances)}} for entry in shown],
         "config": resolved(),
         "versions": {"numpy": "2.0.0"},
     }

@@ -16,7 +16,7 @@ from tallsbi.study.report.gather import read_page
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     run = make_run(tmp_path_factory.mktemp("run"))
-    record.write(run.record, run.gather().facts, run.sources.run, run.sources.run / record.NAME)
+    record.write(run.record, run.gather().facts, run.sources.run, run.sources.run / record.RECORD_PATH)
     return run
 
 
@@ -88,7 +88,7 @@ def png(pixels: np.ndarray) -> bytes:
 def test_noise_is_made_small_enough():
     noise = np.random.default_rng(0).integers(0, 256, (900, 700, 3), dtype=np.uint8)
     small = gallery.small_png(png(noise))
-    assert len(small) <= gallery.LIMIT
+    assert len(small) <= gallery.MAX_PICTURE_BYTES
     with Image.open(io.BytesIO(small)) as picture:
         assert picture.width / picture.height == pytest.approx(700 / 900, rel=0.02)
 

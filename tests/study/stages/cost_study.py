@@ -1,4 +1,4 @@
-"""A network without training, an algorithm whose draws are known, and settings of the studies of cost."""
+"""A network without training, algorithms whose draws are known, and settings of the studies of cost."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
+from oracles import healthy
 from settings import methods
 
-from tallsbi import algorithms
 from tallsbi.algorithms.base import Algorithm
-from tallsbi.samplers.base import Health, Samples
+from tallsbi.samplers.base import Samples
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.network import Architecture, ScoreNetwork
 from tallsbi.scores.network_file import SavedNetwork
@@ -53,18 +52,26 @@ class Known(Algorithm):
         theta = torch.full((problem.datasets, samples, problem.score.dim), self.value)
         if self.steps == 1:
             theta[:, 0] = torch.nan
-        none = torch.zeros(problem.datasets, dtype=torch.int64)
-        never = torch.full((problem.datasets,), torch.nan)
-        return Samples(theta, Health(none, never, none, never))
+        return Samples(theta, healthy(problem.datasets))
 
 
-@pytest.fixture
-def known(monkeypatch):
-    """Two algorithms that are known only here; the list of their calls."""
-    monkeypatch.setitem(algorithms._REGISTERED, "KNOWN", Known)
-    monkeypatch.setitem(algorithms._REGISTERED, "OTHER", Known)
-    CALLS.clear()
-    return CALLS
+@dataclass(frozen=True, kw_only=True)
+class FromPrior(Algorithm):
+    """Draws of the prior, whatever the data: calibrated, but for a third of the spread from `narrow_from` on."""
+
+    narrow_from: int = 10**9  # observations
+
+    @property
+    def score_evaluations(self):
+        return self.steps
+
+    def sample(self, problem, samples, noise, progress=iter):
+        B, n, _ = problem.x.shape
+        factor = 1 / 3 if n >= self.narrow_from else 1.0
+        mean, cov = problem.prior.latent_mean()[0], problem.prior.covariance()[0]
+        draws = noise(B, samples, problem.score.dim)
+        theta = mean + factor * draws @ torch.linalg.cholesky(cov).mT.to(draws)
+        return Samples(theta.float(), healthy(B))
 
 
 def network(name=TASK, hidden=(16,)):

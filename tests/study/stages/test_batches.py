@@ -37,8 +37,8 @@ def test_files_are_batches_name_by_name(tmp_path):
             paths.append(tmp_path / f"{name}-{i}.nc")
             write_dataset(batch_of(dataset(4), "set", f"{i}-of-2").assign_attrs(method=name), paths[-1])
     joined = read_joined(["GAUSS", "JAC"], paths, "set")
-    assert {name: one.attrs["method"] for name, one in joined.items()} == {"GAUSS": "GAUSS", "JAC": "JAC"}
-    assert all(one.sizes["set"] == 4 for one in joined.values())
+    assert {name: whole.attrs["method"] for name, whole in joined.items()} == {"GAUSS": "GAUSS", "JAC": "JAC"}
+    assert all(whole.sizes["set"] == 4 for whole in joined.values())
     with pytest.raises(ValueError, match="3 files cannot be the batches of 2 datasets"):
         read_joined(["GAUSS", "JAC"], paths[:3], "set")
 

@@ -1,16 +1,11 @@
 """Calibration against n: the stage, its figure and its table, with draws whose calibration is known."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
-import torch
-from cost_study import TASK, network
+from cost_study import TASK, FromPrior, network
 from settings import methods
 
 from tallsbi import algorithms
-from tallsbi.algorithms.base import Algorithm
-from tallsbi.samplers.base import Health, Samples
 from tallsbi.study.columns.sbibm import CALIBRATION
 from tallsbi.study.figures import calibration_vs_n
 from tallsbi.study.settings.artifacts import TaskRows
@@ -23,26 +18,9 @@ from tallsbi.study.tasks import load
 ROWS = TaskRows(tasks=(TASK,), labels={TASK: "Gaussian linear"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class FromPrior(Algorithm):
-    """Draws of the prior, which is calibrated whatever the data; from n = 3 on with a third of its spread."""
-
-    @property
-    def score_evaluations(self):
-        return self.steps
-
-    def sample(self, problem, samples, noise, progress=iter):
-        B, n, _ = problem.x.shape
-        factor = 1 / 3 if n >= 3 else 1.0
-        mean, cov = problem.prior.latent_mean()[0], problem.prior.covariance()[0]
-        draws = noise(B, samples, problem.score.dim)
-        theta = mean + factor * draws @ torch.linalg.cholesky(cov).mT.to(draws)
-        none, never = torch.zeros(B, dtype=torch.int64), torch.full((B,), torch.nan)
-        return Samples(theta.float(), Health(none, never, none, never))
-
-
 @pytest.fixture
 def table(monkeypatch):
+    """Of draws that are too narrow from n = 3 on."""
     monkeypatch.setitem(algorithms._REGISTERED, "FROM_PRIOR", FromPrior)
     settings = HorizonSettings(
         seed=1,
@@ -50,7 +28,7 @@ def table(monkeypatch):
         dtype="float32",
         problem=ProblemSettings(TASK),
         n_train=50,
-        methods=methods(FROM_PRIOR={"steps": 4}),
+        methods=methods(FROM_PRIOR={"steps": 4, "narrow_from": 3}),
         bounds_factor=1.0,
         datasets=60,
         n_obs=(1, 3, 10),

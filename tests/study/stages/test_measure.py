@@ -23,7 +23,7 @@ from tallsbi.study.tasks import load
 
 SIZE, M, SETS = 100, 2, 3
 STD = 2.0
-EXPLODED = pytest.mark.parametrize("scale", [50.0, 1e9, 1e61, np.inf, np.nan])
+EACH_SCALE = pytest.mark.parametrize("scale", [50.0, 1e9, 1e61, np.inf, np.nan])
 
 
 def normal(*names, size=SIZE, m=M):
@@ -68,7 +68,7 @@ def distances(*runs):
     return measure.distance_table(runs, {1: reference()}, measuring(1))
 
 
-@EXPLODED
+@EACH_SCALE
 def test_lost_runs_of_the_sbibm_part_have_no_distance_and_never_win(scale):
     frame = distances(run(normal(3) + 0.5), run(exploded(scale), "BAD"))
     bad = frame[frame.method == "BAD"]
@@ -127,7 +127,7 @@ def test_a_starved_classifier_has_no_valid_c2st_and_names_no_winner():
     assert "With invalid comparisons: C2ST: slcp." in table.note
 
 
-@EXPLODED
+@EACH_SCALE
 def test_lost_runs_of_the_toy_part_have_no_distance(scale):
     settings = ToyMeasureSettings(seed=1, projections=10, self_distances=2, samples=SIZE, n_obs=(1,))
     runs = [run(theta, axis="seed", noise=0.0) for theta in (exploded(scale), normal(1))]
@@ -136,7 +136,7 @@ def test_lost_runs_of_the_toy_part_have_no_distance(scale):
     np.testing.assert_allclose(frame.lost_share, [0.1] * 3 + [0.0] * 3)
 
 
-@EXPLODED
+@EACH_SCALE
 def test_lost_runs_have_no_distance_to_the_true_parameter_and_no_local_test(scale):
     names = ["a", "b"]
     settings = DiracSettings({"a": 0.0, "b": 0.0}, {"a": (-1.0, 1.0), "b": (-1.0, 1.0)})

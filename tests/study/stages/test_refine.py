@@ -1,18 +1,14 @@
 """Refinements in the study: the stage on a task in closed form, its figure and its table."""
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-import torch
 import xarray as xr
-from cost_study import TASK, network
+from cost_study import TASK, FromPrior, network
 from settings import methods
 
 from tallsbi import algorithms
-from tallsbi.algorithms.base import Algorithm
-from tallsbi.samplers.base import Health, Samples
 from tallsbi.study.columns.sbibm import REFINED
 from tallsbi.study.figures import refined as figure
 from tallsbi.study.settings.artifacts import TaskRows
@@ -26,23 +22,6 @@ from tallsbi.study.tasks import load
 
 ROWS = TaskRows(tasks=(TASK,), labels={TASK: "Gaussian linear"})
 N_OBS = (4, 20)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FromPrior(Algorithm):
-    """Draws of the prior, whatever the data: nothing is known before the refinement."""
-
-    @property
-    def score_evaluations(self):
-        return self.steps
-
-    def sample(self, problem, samples, noise, progress=iter):
-        B = problem.datasets
-        mean, cov = problem.prior.latent_mean()[0], problem.prior.covariance()[0]
-        draws = noise(B, samples, problem.score.dim)
-        theta = mean + draws @ torch.linalg.cholesky(cov).mT.to(draws)
-        none, never = torch.zeros(B, dtype=torch.int64), torch.full((B,), torch.nan)
-        return Samples(theta.float(), Health(none, never, none, never))
 
 
 def settings(**changes):

@@ -45,9 +45,9 @@ def test_samples_are_in_the_parameters_space_with_all_dimensions_named(trained, 
 def test_a_set_does_not_depend_on_the_others(trained):
     name, saved = trained
     data, settings = observations(load(name), 3, 4, 1), sampling(name, methods=METHODS, n_obs=(4,))
-    together = sample(settings, "DET_GEF-clip", saved, data)
+    joint = sample(settings, "DET_GEF-clip", saved, data)
     alone = sample(replace(settings, batch="2-of-3"), "DET_GEF-clip", saved, data)
-    np.testing.assert_allclose(together.theta.sel(set=1), alone.theta.sel(set=1), rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(joint.theta.sel(set=1), alone.theta.sel(set=1), rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", ["sets", "calibration"])
@@ -59,13 +59,13 @@ def test_plain_and_clipped_draws_in_one_pass_are_those_of_either_alone(trained, 
     data = observations(load(name), 3, 4, 1)
     both = sample_all(settings, saved, data)
     assert list(both) == list(names)
-    for each in names:
-        alone = sample(settings, each, saved, data)
-        assert both[each].attrs == alone.attrs
-        xr.testing.assert_allclose(both[each], alone, rtol=1e-7, atol=1e-7)
-        only = sample_all(replace(settings, names=(each,)), saved, data)
-        assert list(only) == [each]
-        xr.testing.assert_identical(only[each], alone)
+    for run_name in names:
+        alone = sample(settings, run_name, saved, data)
+        assert both[run_name].attrs == alone.attrs
+        xr.testing.assert_allclose(both[run_name], alone, rtol=1e-7, atol=1e-7)
+        only = sample_all(replace(settings, names=(run_name,)), saved, data)
+        assert list(only) == [run_name]
+        xr.testing.assert_identical(only[run_name], alone)
     xr.testing.assert_identical(both[method], sample(settings, method, saved, data))
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from cost_study import PAUSE, TASK, constant_distance, known, network, timing  # noqa: F401
+from cost_study import PAUSE, TASK, constant_distance, network, timing
+from settings import silent
 
 from tallsbi import algorithms
 from tallsbi.api.engine import NetworkEngine
@@ -19,10 +20,6 @@ from tallsbi.study.tasks import load
 
 CHAINS = ChainSettings(4, 10, 10, target_accept=0.9, max_rhat=2, min_ess=1, retries=0)
 MiB = 2**20
-
-
-def plain(items, label=""):
-    return items
 
 
 def plan(sets, *n_obs, samples=8, seed=1):
@@ -47,7 +44,7 @@ def test_references_are_the_posterior_of_the_first_n_observations():
     count = 8000
     settings = plan(1, 3, 1000, samples=count // 2)
     observed = many_observations(settings)
-    draws = many_references(settings, observed, plain).theta
+    draws = many_references(settings, observed, silent).theta
     assert draws.sizes == {"n": 2, "set": 1, "sample": count, "parameter": 10}
     for n in (3, 1000):
         mean, cov = load(TASK).closed_form(observed.x.values[0, :n])
@@ -56,9 +53,9 @@ def test_references_are_the_posterior_of_the_first_n_observations():
         assert np.all(np.abs(theta.var(0) / np.diag(cov) - 1) < 5 * np.sqrt(2 / count))
 
 
-def test_error_is_the_distance_relative_to_the_reference_s_spread(known):  # noqa: F811
+def test_error_is_the_distance_relative_to_the_reference_s_spread(known):
     observed, saved = many_observations(plan(2, 1, 6)), network()
-    references = many_references(plan(2, 1, 6), observed, plain)
+    references = many_references(plan(2, 1, 6), observed, silent)
     methods = {"KNOWN": {"steps": 9, "value": 0.5}, "OTHER": {"steps": 1, "value": 0.5}}
     settings = timing(methods, sets=2, n_obs=(1, 6), samples=8, max_steps=3)
     frame = many_table(CostStudy(settings, saved, observed, {n: references.sel(n=n) for n in (1, 6)}))
@@ -109,8 +106,8 @@ def test_memory_does_not_grow_with_the_observations(measured, method):
         pytest.skip("this system does not tell the peak")
     observed = many_observations(plan(1, 1000)).x.values
     posterior = NetworkEngine(network(hidden=(256, 256)), load(TASK).prior)
-    own = {"GAUSS_PD": {"cov_steps": 1, "cov_samples": 30}, "LANGEVIN": {"inner_steps": 1}}
-    algorithm = algorithms.build(method, {"steps": 2, **own.get(method, {})})
+    few_steps = {"GAUSS_PD": {"cov_steps": 1, "cov_samples": 30}, "LANGEVIN": {"inner_steps": 1}}
+    algorithm = algorithms.build(method, {"steps": 2, **few_steps.get(method, {})})
 
     def growth(n):
         x, generators = torch.from_numpy(observed[:, :n]), [torch.Generator().manual_seed(0)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from cost_study import PAUSE, TASK, constant_distance, known, network, timing  # noqa: F401
+from cost_study import PAUSE, TASK, constant_distance, network, timing
 
 from tallsbi.api.engine import NetworkEngine
 from tallsbi.random import integer_seed
@@ -35,7 +35,7 @@ def table(truths, methods=METHODS, **plan):
     return steps_table(CostStudy(settings, network(), observations(load(TASK), 3, 6, 1), truths))
 
 
-def test_every_cell_is_there_once_with_its_cost(known):  # noqa: F811
+def test_every_cell_is_there_once_with_its_cost(known):
     frame = table(references())
     keys = ["n", "set", "method", "steps"]
     assert not frame.duplicated(keys).any()
@@ -46,7 +46,7 @@ def test_every_cell_is_there_once_with_its_cost(known):  # noqa: F811
     assert frame.reference_passed.to_numpy().tolist() == ((frame.n != 5) | (frame.set != 1)).tolist()
 
 
-def test_each_run_is_one_dataset_after_a_run_to_warm_up(known):  # noqa: F811
+def test_each_run_is_one_dataset_after_a_run_to_warm_up(known):
     table(references())
     warm, timed = known[:4], known[4:]
     assert {call.steps for call in warm} == {1}
@@ -70,7 +70,7 @@ def test_each_run_is_one_dataset_after_a_run_to_warm_up(known):  # noqa: F811
 
 
 @pytest.mark.parametrize("draws", [4, 6, 12])
-def test_distance_is_to_the_set_s_own_reference_with_as_many_draws_as_both_have(known, draws):  # noqa: F811
+def test_distance_is_to_the_set_s_own_reference_with_as_many_draws_as_both_have(known, draws):
     truths, saved = references(draws), network()
     frame = table(truths)
     for row in frame[frame.steps == 3].itertuples():
@@ -82,7 +82,7 @@ def test_distance_is_to_the_set_s_own_reference_with_as_many_draws_as_both_have(
     assert (frame.groupby(["n", "set"]).sw_self.nunique() <= 1).all()
 
 
-def test_divergence_is_a_result(known):  # noqa: F811
+def test_divergence_is_a_result(known):
     frame = table(references())
     lost = frame[frame.steps == 1]
     assert lost.sw.isna().all()
@@ -101,17 +101,17 @@ def test_samples_do_not_depend_on_the_other_cells():
 
 
 def test_churn_of_ddim_follows_the_table_by_steps(monkeypatch):
-    seen = []
+    etas = []
 
     def sample(engine, algorithm, *rest):
-        seen.append((algorithm.steps, algorithm.eta))
+        etas.append((algorithm.steps, algorithm.eta))
         raise StopIteration
 
     monkeypatch.setattr(NetworkEngine, "sample", sample)
     for grid in ((50,), (60,)):
         with pytest.raises(StopIteration):
             table(references(), {"JAC": {"steps": 9}}, grid=grid)
-    assert seen == [(50, 0.2), (60, 0.5)]
+    assert etas == [(50, 0.2), (60, 0.5)]
 
 
 @pytest.mark.parametrize(("key", "value"), [("sets", 4), ("n_obs", (2, 7))])
@@ -123,15 +123,15 @@ def test_too_few_observations_are_refused(key, value):
 @pytest.mark.parametrize(("samples", "draws"), [(20, 20), (6, 11)])
 def test_times_are_those_of_as_many_draws_for_a_covariance_as_samples(monkeypatch, samples, draws):
     """The paper's ratio, but more draws than dimensions; distances have the draws of the configuration."""
-    seen = []
+    cov_samples = []
     sample = NetworkEngine.sample
 
     def watched(engine, algorithm, *rest):
-        seen.append((algorithm.steps, algorithm.cov_samples))
+        cov_samples.append((algorithm.steps, algorithm.cov_samples))
         return sample(engine, algorithm, *rest)
 
     monkeypatch.setattr(NetworkEngine, "sample", watched)
-    own = {"GAUSS_PD": {"steps": 9, "cov_steps": 2, "cov_samples": 40}}
-    frame = table(references(), own, grid=(3,), n_obs=(2,), sets=1, samples=samples)
-    assert seen == 2 * [(3, draws), (3, 40)]
+    gauss_pd = {"GAUSS_PD": {"steps": 9, "cov_steps": 2, "cov_samples": 40}}
+    frame = table(references(), gauss_pd, grid=(3,), n_obs=(2,), sets=1, samples=samples)
+    assert cov_samples == 2 * [(3, draws), (3, 40)]
     assert frame.steps.tolist() == [3]

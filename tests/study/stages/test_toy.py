@@ -13,7 +13,7 @@ from tallsbi.study.stages.toy import ToyEngine, sample_toy
 SHARED = {"eta": {"50": 0.2, "400": 0.8}, "eta_default": 0.5, "clip": 2.5, "switch_over": 0.25}
 
 
-def sampling(name, own, **changes):
+def sampling(name, options, **changes):
     given = {
         "seed": 1,
         "cell": toy_cell("gaussian-standard", 2),
@@ -22,11 +22,24 @@ def sampling(name, own, **changes):
         "noise": 0.0,
         "name": name,
         "steps": 20,
-        "methods": methods(**{name: own}),
+        "methods": methods(**{name: options}),
         "samples": 10,
         "n_obs": (4,),
     }
     return ToySampleSettings(**{**given, **changes})
+
+
+def timing(steps, **changes):
+    given = {
+        "seed": 1,
+        "cell": toy_cell("gaussian-wide", 2, seeds=1),
+        "device": "cpu",
+        "dtype": "float32",
+        "noise": 0.01,
+        "samples": 5,
+        "steps": steps,
+    }
+    return ToyTimeSettings(**given, **changes)
 
 
 def test_shared_settings_reach_the_algorithms_that_take_them():
@@ -41,9 +54,9 @@ def test_shared_settings_reach_the_algorithms_that_take_them():
 @pytest.mark.parametrize("name", ["JAC", "GAUSS", "LANGEVIN"])
 def test_noise_levels_share_their_random_numbers(name):
     """A tiny perturbation moves the draws a little; another seed moves them a lot."""
-    own = {"cov_samples": 50, "cov_steps": 10} if name == "GAUSS" else {}
+    options = {"cov_samples": 50, "cov_steps": 10} if name == "GAUSS" else {}
     exact, close, other = (
-        sample_toy(sampling(name, own, noise=noise, seed=seed)).theta.values
+        sample_toy(sampling(name, options, noise=noise, seed=seed)).theta.values
         for noise, seed in ((0.0, 1), (1e-9, 1), (0.0, 2))
     )
     np.testing.assert_allclose(exact, close, rtol=0, atol=1e-6)
@@ -64,26 +77,15 @@ def test_cells_are_packed_with_their_health():
 
 
 def test_every_cell_is_timed_in_every_round():
-    settings = ToyTimeSettings(
-        seed=1,
-        cell=toy_cell("gaussian-wide", 2, seeds=1),
-        device="cpu",
-        dtype="float32",
-        noise=0.01,
-        methods=methods(JAC={}, LANGEVIN={"inner_steps": 2}),
-        samples=5,
-        n_obs=(2, 3),
-        steps=(3, 6),
-        repeats=2,
-    )
-    frame = time_methods(settings)
+    chosen = methods(JAC={}, LANGEVIN={"inner_steps": 2})
+    frame = time_methods(timing((3, 6), methods=chosen, n_obs=(2, 3), repeats=2))
     assert not frame.duplicated(["n", "steps", "method", "round"]).any()
     assert len(frame) == 2 * 2 * 2 * 2
     assert set(frame["round"]) == {1, 2}
     assert (frame.seconds > 0).all()
-    (place,) = set(frame.hardware)
-    assert place.startswith("one thread of ")
-    assert place == hardware("cpu")
+    (name,) = set(frame.hardware)
+    assert name.startswith("one thread of ")
+    assert name == hardware("cpu")
 
 
 def test_hardware_is_the_model_of_the_processor_or_what_the_platform_knows(monkeypatch):
@@ -99,25 +101,14 @@ def test_hardware_is_the_model_of_the_processor_or_what_the_platform_knows(monke
 
 def test_timed_runs_have_as_many_draws_for_a_covariance_as_samples(monkeypatch):
     """The paper's ratio: with 200 draws for 5 samples, the time would be that of the covariances alone."""
-    seen = []
+    cov_samples = []
     sample = ToyEngine.sample
 
     def watched(engine, algorithm, *rest):
-        seen.append(getattr(algorithm, "cov_samples", None))
+        cov_samples.append(getattr(algorithm, "cov_samples", None))
         return sample(engine, algorithm, *rest)
 
     monkeypatch.setattr(ToyEngine, "sample", watched)
-    settings = ToyTimeSettings(
-        seed=1,
-        cell=toy_cell("gaussian-wide", 2, seeds=1),
-        device="cpu",
-        dtype="float32",
-        noise=0.01,
-        methods=methods(JAC={}, GAUSS={"covariances": "published", "cov_samples": 200, "cov_steps": 2}),
-        samples=5,
-        n_obs=(2,),
-        steps=(3,),
-        repeats=1,
-    )
-    time_methods(settings)
-    assert set(seen) == {None, 5}
+    chosen = methods(JAC={}, GAUSS={"covariances": "published", "cov_samples": 200, "cov_steps": 2})
+    time_methods(timing((3,), methods=chosen, n_obs=(2,), repeats=1))
+    assert set(cov_samples) == {None, 5}

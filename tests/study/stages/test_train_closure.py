@@ -1,13 +1,11 @@
 """What a training depends on: nothing that only sampling needs, so that an edit there retrains nothing."""
 
-from pathlib import Path
-
 import pytest
+from paths import ROOT
 
 from tallsbi.runner.fingerprint import closure
 from tallsbi.study.tasks import JRNMM, module_of, names
 
-ROOT = Path(__file__).parents[3]
 SAMPLING = (
     "compose",
     "samplers",

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from paths import RESOURCES
-from table_data import SETTINGS, frame, together
+from settings import silent
+from table_data import SETTINGS, concat, frame
 
 from tallsbi.study.columns.sbibm import CERTIFICATES
 from tallsbi.study.references.certificate import NUMBERS
@@ -25,12 +26,12 @@ def summary(metrics, **settings):
 
 
 def shown(table, task="SLCP", metric="sW"):
-    found = table.shown[(table.shown.task == task) & (table.shown.metric == metric)]
-    return found.iloc[0]
+    rows = table.shown[(table.shown.task == task) & (table.shown.metric == metric)]
+    return rows.iloc[0]
 
 
 def test_scores_are_means_over_the_n_above_one_at_the_largest_n_train():
-    metrics = together(
+    metrics = concat(
         frame(BASE, n=8),
         frame(BASE + 0.2, n=30),
         frame(BASE + 0.15, n=8, method="JAC-clip", steps=400),
@@ -50,7 +51,7 @@ def test_scores_are_means_over_the_n_above_one_at_the_largest_n_train():
 
 def test_ties_are_shown_as_ties_with_the_best_first():
     wobble = 0.01 * (-1.0) ** np.arange(25)
-    metrics = together(
+    metrics = concat(
         frame(BASE + wobble + 0.001, n=8),
         frame(BASE, n=8, method="JAC-clip", steps=400),
         frame(BASE + 0.1, n=8, method="LANGEVIN", steps=400),
@@ -60,7 +61,7 @@ def test_ties_are_shown_as_ties_with_the_best_first():
 
 def test_kept_sets_can_have_another_winner():
     spoiled = np.where(np.arange(25) == 7, 9.0, BASE)
-    metrics = together(frame(spoiled, n=8), frame(BASE + 0.05, n=8, method="JAC-clip", steps=400))
+    metrics = concat(frame(spoiled, n=8), frame(BASE + 0.05, n=8, method="JAC-clip", steps=400))
     row = shown(summary(metrics))
     assert row["best, all sets"] == "JAC-clip"
     assert row["best, kept sets"] == "GAUSS"
@@ -68,7 +69,7 @@ def test_kept_sets_can_have_another_winner():
 
 def test_a_lost_method_is_out_and_named():
     lost = np.where(np.arange(25) == 3, np.nan, 0.01)
-    metrics = together(
+    metrics = concat(
         frame(BASE, n=8, method="JAC", steps=400), frame(lost, n=8, method="LANGEVIN", steps=400)
     )
     table = summary(metrics)
@@ -81,7 +82,7 @@ def test_a_lost_method_is_out_and_named():
 
 
 def test_a_blown_up_method_is_out_for_every_metric_and_named():
-    metrics = together(frame(BASE, n=8), frame(0.9 * BASE, n=8, method="TAMED", steps=400))
+    metrics = concat(frame(BASE, n=8), frame(0.9 * BASE, n=8, method="TAMED", steps=400))
     blown_up = (metrics.method == "TAMED") & (metrics.set == 3)
     metrics = metrics.assign(sw=metrics.sw.mask(blown_up, 5.7e61))
     table = summary(metrics)
@@ -92,12 +93,12 @@ def test_a_blown_up_method_is_out_for_every_metric_and_named():
 
 
 def test_one_method_with_several_numbers_of_steps_is_told_apart():
-    metrics = together(frame(BASE, n=8), frame(BASE + 0.1, n=8, steps=50))
+    metrics = concat(frame(BASE, n=8), frame(BASE + 0.1, n=8, steps=50))
     assert shown(summary(metrics))["best, all sets"] == "GAUSS (1000)"
 
 
 def test_tasks_come_in_order_and_a_single_n_is_refused():
-    metrics = together(*(frame(BASE, n=8, task=task) for task in ("gmm", "sir", "slcp")))
+    metrics = concat(*(frame(BASE, n=8, task=task) for task in ("gmm", "sir", "slcp")))
     assert summary(metrics).shown.task.tolist() == ["SLCP", "SIR", "GMM"] * 3
     assert shown(summary(metrics), task="GMM")["paper"] == "–"
     with pytest.raises(ValueError, match="at least one n above 1"):
@@ -129,7 +130,7 @@ def test_the_border_mass_of_a_grid_reaches_the_table():
     chains = ChainSettings(
         chains=4, warmup=10, draws=10, target_accept=0.9, max_rhat=1.01, min_ess=1, retries=0
     )
-    posterior = reference_posterior(task, x, 1, 20, chains, 1, lambda items, label=None: items)
+    posterior = reference_posterior(task, x, 1, 20, chains, 1, silent)
     data = certificate_table([("two_moons", 1, posterior)])
     shown = reference_certificates.make({"certificates": data}, SETTINGS).shown
     assert 0 < data.border.max() < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from paths import RESOURCES
-from table_data import SETTINGS, frame, together
+from table_data import SETTINGS, concat, frame
 
 from tallsbi.study.tables import sbibm_task
 from tallsbi.study.tables.render import to_latex, to_markdown
@@ -22,7 +22,7 @@ def make(metrics, task="slcp", **settings):
 
 @pytest.fixture
 def metrics():
-    return together(
+    return concat(
         frame(GAUSS + 5, n_train=3000, n=14),
         frame(GAUSS, n=14),
         frame(LANGEVIN, n=14, method="LANGEVIN-clip", steps=400),
@@ -32,11 +32,11 @@ def metrics():
 
 
 def row(table, **where):
-    found = table.tidy
+    rows = table.tidy
     for column, value in where.items():
-        found = found[found[column] == value]
-    assert len(found) == 1
-    return found.iloc[0]
+        rows = rows[rows[column] == value]
+    assert len(rows) == 1
+    return rows.iloc[0]
 
 
 def test_mean_and_std_over_all_and_over_the_kept_sets(metrics):
@@ -75,7 +75,7 @@ def test_a_blown_up_method_has_no_star(count):
     """5.7e+61 ± 9.9e+61 is within two standard errors of anything."""
     tamed = frame(np.append(GAUSS[: count - 1], 1.7e62), n=14, method="TAMED", steps=400)
     # Bounded metrics look good on draws that are this wide.
-    data = together(frame(GAUSS[:count], n=14), tamed.assign(mmd=-0.01, c2st=0.5))
+    data = concat(frame(GAUSS[:count], n=14), tamed.assign(mmd=-0.01, c2st=0.5))
     shown = make(data).shown.set_index("method")
     columns = [name for name in shown if name in ("sW", "MMD²", "C2ST")]
     assert all("*" in shown.loc["GAUSS (1000)", name] for name in columns)
@@ -117,12 +117,12 @@ def test_small_distances_keep_two_digits(metrics):
 
 def test_without_an_n_of_the_table_the_largest_stands_in(metrics):
     assert set(make(metrics, table_n_obs=(1, 30)).tidy.n) == {22}
-    small = together(frame([0.1, 0.2]), frame([0.2, 0.3], n=8), frame([0.4, 0.3], n=4))
+    small = concat(frame([0.1, 0.2]), frame([0.2, 0.3], n=8), frame([0.4, 0.3], n=4))
     assert set(make(small).tidy.n) == {1, 8}
 
 
 def test_void_rule_leaves_out_the_columns_of_the_kept_sets():
-    small = together(frame([0.1, 0.2, 0.3]), frame([0.3, 0.2, 0.1], n=14))
+    small = concat(frame([0.1, 0.2, 0.3]), frame([0.3, 0.2, 0.1], n=14))
     table = make(small)
     assert not [name for name in table.shown if "kept" in name]
     assert "is not applied" in table.note

@@ -120,7 +120,7 @@ def test_populations_are_clipped():
 def test_components_of_the_mixture_are_configured():
     """The published standard deviations unless told otherwise; with the same noise, draws scale with them."""
     theta, stds = np.zeros((400, 10)), (1.5, 1 / 3)
-    plain, other = (tasks.simulator(ProblemSettings("gmm", stds=each)) for each in (None, stds))
+    plain, other = (tasks.simulator(ProblemSettings("gmm", stds=values)) for values in (None, stds))
     drawn = [task.simulate(theta, np.random.default_rng(1)) for task in (plain, other)]
     ratio = (drawn[1] / drawn[0])[:, 0]
     assert set(np.round(ratio, 6)) == {round(1.5 / 2.25, 6), 3.0}

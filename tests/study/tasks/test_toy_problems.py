@@ -136,7 +136,7 @@ def test_a_toy_is_a_simulator_like_the_others(name):
     problem, theta = toy(name), np.zeros((20_000, 3))
     x = problem.simulate(theta, np.random.default_rng(0))
     assert (problem.dim_theta, problem.dim_x, len(problem.parameter_names)) == (3, 3, 3)
-    own = (problem.x[0] - problem.theta[0]).numpy()
+    residual = (problem.x[0] - problem.theta[0]).numpy()
     # The same noise as in its datasets: 32 rows of them against many, seven standard errors of the mean square.
-    ratio = (own**2).mean() / (x**2).mean()
+    ratio = (residual**2).mean() / (x**2).mean()
     assert abs(np.log(ratio)) < 7 * np.sqrt(2 / 32)

@@ -12,7 +12,7 @@ from tallsbi.samplers.one_pass import run_both
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedAlgorithm(Algorithm):
-    """Gives `tall` and `sampler`; draws without and with clipping come from one pass."""
+    """A subclass gives `tall` and `sampler`; draws without and with clipping come from one pass."""
 
     @property
     @abstractmethod

@@ -2,13 +2,14 @@
 
 The text says that outliers above the 99th percentile are excluded. The printed numbers come from this rule: look only
 at GAUSS, N_train > 3000, sW and MMD; in each of these cells flag every set above the 0.99 quantile of the cell's
-distances, and every set without a distance (the run is lost, or the comparison invalid); drop the sets flagged anywhere
-from every method and every cell. One SIR set is always dropped. With 25 sets a quantile of 0.99 always flags the worst
-one, so the rule removes the sets where GAUSS does worst, which favours it. All averages are therefore given without the
-rule as well.
+distances, and every set without a distance (the run is lost, or the comparison invalid); drop a set that is flagged in
+any cell from every method and every cell. One SIR set is always dropped. With 25 sets a quantile of 0.99 always flags
+the worst one, so the rule removes the sets where GAUSS does worst, which favours it. All averages are therefore given
+without the rule as well.
 
-What the rule flagged in the published runs is known for the tasks of the main text (`LISTED`). These lists can take the
-place of the rule: they leave out the same parameters as the printed averages, whoever does worst on them here.
+What the rule flagged in the published runs is known for the tasks of the main text (`PUBLISHED_LISTS`). These lists can
+take the place of the rule: they leave out the same parameters as the printed averages, whichever method does worst on
+them here.
 
 Sets are counted from 0 here, as in the data; the paper's numbers start at 1.
 """
@@ -25,7 +26,7 @@ from tallsbi.study.settings.exclusion import ABOVE_N_TRAIN, METHOD
 
 METRICS = ("sw", "mmd")
 QUANTILE = 0.99
-LISTED = {
+PUBLISHED_LISTS = {
     "slcp": (0, 2, 4, 5, 16, 18, 24),
     "lotka_volterra": (2, 18, 19, 22),
     "sir": (4, 5, 7, 11, 14, 19, 22, 23),
@@ -61,8 +62,10 @@ def published(metrics: pd.DataFrame, task: str, listed: bool = False) -> Exclusi
     """The rule applied to the distances of one task; `listed`: the published list, where there is one."""
     distances = comparable(metrics[metrics.task == task])
     sets = tuple(sorted(distances.set.unique().tolist()))
-    if listed and task in LISTED:
-        return Exclusion(task, sets, tuple(index for index in sets if index in LISTED[task]), listed=True)
+    if listed and task in PUBLISHED_LISTS:
+        return Exclusion(
+            task, sets, tuple(index for index in sets if index in PUBLISHED_LISTS[task]), listed=True
+        )
     flagged = set(ALWAYS_EXCLUDED.get(task, ()))
     judged = distances[(distances.method == METHOD) & (distances.n_train > ABOVE_N_TRAIN)]
     for _, cell in judged.groupby(["n_train", "n", "steps"]):
@@ -77,8 +80,8 @@ def outliers(distances: pd.Series) -> set[int]:
     finite = np.isfinite(values)
     if not finite.any():
         return set(distances.index.tolist())
-    lost = ~finite | (values > np.quantile(values[finite], QUANTILE))
-    return set(distances.index[lost].tolist())
+    flagged = ~finite | (values > np.quantile(values[finite], QUANTILE))
+    return set(distances.index[flagged].tolist())
 
 
 def keep(metrics: pd.DataFrame, exclusion: Exclusion) -> pd.DataFrame:

@@ -6,47 +6,49 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tallsbi.study.parts.sbibm import SbibmPart
-from tallsbi.study.settings.cells import OTHER_BOUNDS, Cells, judging, product_of
+from tallsbi.study.settings.cells import OTHER_BOUNDS, Cells, exclusion_cells, product_of
 
-_DATA = ("sbibm", "either_bounds", "guidance", "partial")  # views of the distances of the benchmark
-_BEST = "blown"  # a run has blown up beside the best of all, whichever that is
+_BENCHMARK_VIEWS = ("sbibm", "either_bounds", "guidance", "partial")
+# A run has blown up beside the best of all runs, so a test of this column needs all of them.
+_BLOWN_UP_COLUMN = "blown"
 
 
 def needed(content: Mapping[str, Any], part: SbibmPart) -> Cells:
     """The cells behind the claims, as far as the run has their tasks and methods."""
     cells: set = set()
     for claim in content["claims"]:
-        for test in _single(claim["test"]):
-            if test["data"] in _DATA:
-                cells |= _of_test(test, part)
+        for test in _single_tests(claim["test"]):
+            if test["data"] in _BENCHMARK_VIEWS:
+                cells |= _cells_of(test, part)
     return frozenset(cells)
 
 
-def _single(test: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _single_tests(test: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The tests that an entry of the YAML is made of."""
     if "of" in test:
-        for each in test["of"]:
-            yield from _single(each)
+        for inner in test["of"]:
+            yield from _single_tests(inner)
     else:
         yield test
 
 
-def _of_test(test: Mapping[str, Any], part: SbibmPart) -> Cells:
+def _cells_of(test: Mapping[str, Any], part: SbibmPart) -> Cells:
     where = test.get("where", {})
-    tasks = part.known(_listed(where["task"])) if "task" in where else part.main_tasks
+    tasks = part.present_tasks(_listed(where["task"])) if "task" in where else part.main_tasks
     sizes = _sizes(where.get("n_train"), part.n_train)
-    named = [
+    methods = [
         run for side in ("where", "left", "right") for run in _listed(test.get(side, {}).get("method", []))
     ]
-    if _BEST in test.get("condition", {}):
-        named = part.runs
-    elif test["data"] == "partial" and not named:
-        named = part.group_methods
-    runs = [run for run in part.runs if run in named] if named else part.runs
-    cells = product_of(tasks, sizes, runs) | judging(tasks, part.n_train, part.runs)
+    if _BLOWN_UP_COLUMN in test.get("condition", {}):
+        methods = part.runs
+    elif test["data"] == "partial" and not methods:
+        methods = part.group_methods
+    runs = [run for run in part.runs if run in methods] if methods else part.runs
+    cells = product_of(tasks, sizes, runs) | exclusion_cells(tasks, part.n_train, part.runs)
     if test["data"] == "either_bounds":
-        others = [task for task in part.other_bounds_tasks if task in tasks]
-        largest = [size for size in sizes if size == part.most_simulations]
-        cells |= product_of(others, largest, runs, OTHER_BOUNDS)
+        bounded_tasks = [task for task in part.other_bounds_tasks if task in tasks]
+        largest_size = [size for size in sizes if size == part.most_simulations]
+        cells |= product_of(bounded_tasks, largest_size, runs, OTHER_BOUNDS)
     return cells
 
 
@@ -55,7 +57,7 @@ def _listed(value: Any) -> list:
 
 
 def _sizes(condition: Any, n_train: Sequence[int]) -> list[int]:
-    """The N_train that a condition of the claims may mean; all where it has bounds."""
+    """The N_train that a condition can mean; all of them where the condition is a bound."""
     if condition == "largest":
         return [max(n_train)]
     if condition == "smallest":

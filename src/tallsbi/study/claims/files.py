@@ -10,7 +10,7 @@ import yaml
 FOLDER = "workflow/resources/claims"
 
 
-class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # the C one is ten times as fast
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's is ten times as fast
     """Safe YAML. The workflow reads the claims each time it starts."""
 
 
@@ -23,7 +23,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def load(folder: str | Path) -> dict[str, Any]:
-    """`variants` and `claims` of all files; what else they hold is kept, so that the schema can refuse it."""
+    """`variants` and `claims` of all files; other keys are kept, so that the schema can refuse them."""
     files = files_of(Path(folder))
     if not files:
         raise ClaimsError(f"{folder}: no file *.yaml; the claims are missing, take them from the repository")
@@ -33,9 +33,11 @@ def load(folder: str | Path) -> dict[str, Any]:
             if key == "claims" and isinstance(value, list):
                 merged["claims"] += value
             elif key == "variants" and isinstance(value, dict):
-                twice = sorted(merged["variants"].keys() & value.keys())
-                if twice:
-                    raise ClaimsError(f"{file}: variants.{twice[0]} is in another file already; rename one")
+                repeated = sorted(merged["variants"].keys() & value.keys())
+                if repeated:
+                    raise ClaimsError(
+                        f"{file}: variants.{repeated[0]} is in another file already; rename one"
+                    )
                 merged["variants"] |= value
             else:
                 merged[key] = value

@@ -24,36 +24,36 @@ Values = Float[np.ndarray, "k"]
 
 
 def centre(values: Values, mean: bool = False) -> float:
-    """The point estimate that goes with `around`; the median where there is no mean."""
-    if _by_ranks(values, mean):
-        return float(np.median(_walsh(values)))
+    """The point estimate inside `centre_interval`; the median where there is no mean."""
+    if _uses_ranks(values, mean):
+        return float(np.median(_walsh_averages(values)))
     return float(np.mean(values) if np.isfinite(values).all() else np.median(values))
 
 
-def around(values: Values, alpha: float, mean: bool = False, noise: float = 0.0) -> Interval:
+def centre_interval(values: Values, alpha: float, mean: bool = False, noise: float = 0.0) -> Interval:
     """The interval of the values' centre; `mean`: of their mean, for many skewed values.
 
     `noise`: a lower bound on the standard deviation of a single value, for the case that few of them agree.
     """
     if len(values) < MIN_UNITS:
         return UNBOUNDED
-    if _by_ranks(values, mean):
+    if _uses_ranks(values, mean):
         interval = _hodges_lehmann(values, alpha)
         if interval != UNBOUNDED:
             return interval
     spread = max(np.std(values, ddof=1), noise) if np.isfinite(values).all() else np.nan
     if not np.isfinite(spread) or (spread == 0 and len(values) < _MIN_RANKED):
         return UNBOUNDED
-    reach = stats.t.ppf(1 - alpha / 2, len(values) - 1) * spread / np.sqrt(len(values))
-    return float(values.mean() - reach), float(values.mean() + reach)
+    half = stats.t.ppf(1 - alpha / 2, len(values) - 1) * spread / np.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
 
 
-def share(successes: int, count: int, alpha: float) -> Interval:
+def share_interval(successes: int, count: int, alpha: float) -> Interval:
     """Clopper and Pearson's interval of a probability."""
     return _proportion(successes, count, alpha, "exact") if count else (0.0, 1.0)
 
 
-def share_difference(left: tuple[int, int], right: tuple[int, int], alpha: float) -> Interval:
+def share_difference_interval(left: tuple[int, int], right: tuple[int, int], alpha: float) -> Interval:
     """Newcombe's interval of the difference of two probabilities, from (successes, count) of each."""
     if min(left[1], right[1]) < MIN_UNITS:
         return -1.0, 1.0
@@ -69,14 +69,15 @@ def lost_more_often(left: tuple[int, int], right: tuple[int, int]) -> tuple[floa
     return float(p_values[0]), float(p_values[1])
 
 
-def _by_ranks(values: Values, mean: bool) -> bool:
+def _uses_ranks(values: Values, mean: bool) -> bool:
+    """Whether the interval is that of Hodges and Lehmann."""
     if len(values) < _MIN_RANKED:
         return False
     finite = bool(np.isfinite(values).all())
     return not finite or (not mean and len(values) <= _MAX_RANKED)
 
 
-def _walsh(values: Values) -> Float[np.ndarray, "w"]:
+def _walsh_averages(values: Values) -> Float[np.ndarray, "w"]:
     """Sorted averages of all pairs, each value with itself included."""
     i, j = np.triu_indices(len(values))
     with np.errstate(invalid="ignore"):
@@ -87,11 +88,11 @@ def _walsh(values: Values) -> Float[np.ndarray, "w"]:
 
 def _hodges_lehmann(values: Values, alpha: float) -> Interval:
     # The number of sums t with P(T <= t) <= alpha / 2.
-    outside = int(np.searchsorted(_signed_rank_tail(len(values)), alpha / 2, side="right"))
-    if outside == 0:
+    cut = int(np.searchsorted(_signed_rank_tail(len(values)), alpha / 2, side="right"))
+    if cut == 0:
         return UNBOUNDED
-    averages = _walsh(values)
-    return float(averages[outside - 1]), float(averages[-outside])
+    averages = _walsh_averages(values)
+    return float(averages[cut - 1]), float(averages[-cut])
 
 
 @lru_cache(maxsize=64)
@@ -99,10 +100,10 @@ def _signed_rank_tail(count: int) -> Float[np.ndarray, "s"]:
     """P(T <= t) of Wilcoxon's signed-rank sum T under symmetry, t = 0, 1, ..."""
     probability = np.ones(1)
     for rank in range(1, count + 1):
-        longer = np.zeros(len(probability) + rank)
-        longer[: len(probability)] += 0.5 * probability
-        longer[rank:] += 0.5 * probability
-        probability = longer
+        extended = np.zeros(len(probability) + rank)
+        extended[: len(probability)] += 0.5 * probability
+        extended[rank:] += 0.5 * probability
+        probability = extended
     return np.cumsum(probability)
 
 

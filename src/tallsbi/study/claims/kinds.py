@@ -25,9 +25,9 @@ import pandas as pd
 
 from tallsbi.study.claims import intervals, units
 from tallsbi.study.claims.quantities import quantity
-from tallsbi.study.claims.select import NoRows, describe, rows
+from tallsbi.study.claims.select import NoRows, describe, select_rows
 from tallsbi.study.claims.spec import Combination, Conditions, SingleTest, Test
-from tallsbi.study.claims.verdicts import ALPHA, Evidence, Parts
+from tallsbi.study.claims.verdicts import ALPHA, CombinedEvidence, Evidence
 
 Data = Callable[[str], pd.DataFrame]
 """The frame of a view, by its name."""
@@ -37,12 +37,12 @@ _UNKNOWN_SIZE = 1e-9  # stands for a difference of which only the sign is known
 REPLICATES = {"set": 3, "seed": 3}
 
 
-def evidence(test: Test, data: Data) -> Evidence | Parts:
+def evidence(test: Test, data: Data) -> Evidence | CombinedEvidence:
     """The evidence of a test, as a tree; where data are lacking it says so instead."""
     if isinstance(test, Combination):
-        return Parts(tuple(evidence(part, data) for part in test.of), every=test.kind == "all")
+        return CombinedEvidence(tuple(evidence(inner, data) for inner in test.of), every=test.kind == "all")
     try:
-        chosen = rows(data(test.data), test.where)
+        chosen = select_rows(data(test.data), test.where)
         _check_needs(units.on_a_side(chosen, test), test.needs)
     except NoRows as lack:
         return Evidence(test.label, test.expected, missing=str(lack))
@@ -52,48 +52,50 @@ def evidence(test: Test, data: Data) -> Evidence | Parts:
             leaves += _KINDS[test.kind](part, label, test)
         except NoRows as lack:
             leaves.append(Evidence(label, test.expected, missing=str(lack)))
-    named = tuple(replace(leaf, quantity=leaf.quantity or quantity(test)) for leaf in leaves)
-    return named[0] if len(named) == 1 else Parts(named, every=not test.some)
+    leaves = [replace(leaf, quantity=leaf.quantity or quantity(test)) for leaf in leaves]
+    return leaves[0] if len(leaves) == 1 else CombinedEvidence(tuple(leaves), every=not test.some)
 
 
 def _split(frame: pd.DataFrame, test: SingleTest) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Label and rows for every value of `each` or `some`."""
     columns = list(test.each or test.some)
     if not columns:
         yield test.label, frame
         return
     for key, part in frame.groupby(columns, sort=True):
-        yield _joined(test.label, describe(dict(zip(columns, key, strict=True)))), part
+        yield _join_labels(test.label, describe(dict(zip(columns, key, strict=True)))), part
 
 
 def _check_needs(frame: pd.DataFrame, needs: Mapping[str, float]) -> None:
-    for column, least in needs.items():
-        if len(frame) and frame[column].min() < least:
-            raise NoRows(f"{column} is {frame[column].min():g}, the test needs {least:g}")
+    for column, needed in needs.items():
+        if len(frame) and frame[column].min() < needed:
+            raise NoRows(f"{column} is {frame[column].min():g}, the test needs {needed:g}")
 
 
 def _compare(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
     leaves = []
     for left, right in product(units.sides(test.left), units.sides(test.right)):
-        name = _joined(label, _versus(left, right))
+        name = _join_labels(label, _name_sides(left, right))
         try:
             pairs = units.paired(frame, left, right, test)
             differences = units.difference(pairs, test)
         except NoRows as lack:
             leaves.append(Evidence(name, test.expected, missing=str(lack)))
             continue
-        leaf = _located(differences, name, test, np.exp if test.logarithmic else float, pairs)
-        leaves.append(replace(leaf, quantity=quantity(test, (_name(left), _name(right)))))
+        leaf = _centre_evidence(differences, name, test, np.exp if test.logarithmic else float, pairs)
+        leaves.append(replace(leaf, quantity=quantity(test, (_name_side(left), _name_side(right)))))
     return leaves
 
 
 def _trend(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
-    x, words = test.x, quantity(test)
+    x, number = test.x, quantity(test)
     if frame[x].nunique() < 2:
         raise NoRows(f"only one {x} ({frame[x].iloc[0]:g}): no trend")
     at_each_x = replace(test, unit=(*test.unit, x))
     if test.left:
         (left,), (right,) = units.sides(test.left), units.sides(test.right)
-        label, words = _joined(label, _versus(left, right)), quantity(test, (_name(left), _name(right)))
+        label = _join_labels(label, _name_sides(left, right))
+        number = quantity(test, (_name_side(left), _name_side(right)))
         numbers = units.difference(units.paired(frame, left, right, at_each_x), at_each_x)
     else:
         numbers = units.values(frame, at_each_x)
@@ -101,25 +103,29 @@ def _trend(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
     if slopes.empty:
         raise NoRows(f"no unit has two {x}")
     span = " to ".join(f"{value:g}" for value in (frame[x].min(), frame[x].max()))
-    leaf = _located(slopes, label, test, float, detail=f"slope in log {x} from {span}")
-    return [replace(leaf, quantity=words)]
+    leaf = _centre_evidence(slopes, label, test, float, detail=f"slope in log {x} from {span}")
+    return [replace(leaf, quantity=number)]
 
 
 def _value(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
-    return [_located(units.values(frame, test), label, test, np.exp if test.logarithmic else float)]
+    return [_centre_evidence(units.values(frame, test), label, test, np.exp if test.logarithmic else float)]
 
 
 def _share(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
     """With sides, the difference of their shares."""
-    both = [side for given in (test.left, test.right) if given for side in units.sides(given)]
-    met = [units.met(rows(frame, side), test) for side in both or [{}]]
-    counts = [(int(each.sum()), len(each)) for each in met]
+    sides = units.all_sides(test)
+    outcomes = [units.condition_met(select_rows(frame, side), test) for side in sides or [{}]]
+    counts = [(int(outcome.sum()), len(outcome)) for outcome in outcomes]
     shares = [successes / count for successes, count in counts]
-    words = [f"{successes} of {count}" for successes, count in counts]
-    if both:
-        label = _joined(label, _versus(*both))
-        words = [f"{describe(side)}: {word}" for side, word in zip(both, words, strict=True)]
-    of = intervals.share_difference if both else lambda side, alpha: intervals.share(*side, alpha)
+    details = [f"{successes} of {count}" for successes, count in counts]
+    if sides:
+        label = _join_labels(label, _name_sides(*sides))
+        details = [f"{describe(side)}: {detail}" for side, detail in zip(sides, details, strict=True)]
+    interval = (
+        intervals.share_difference_interval
+        if sides
+        else lambda counted, alpha: intervals.share_interval(*counted, alpha)
+    )
     # None and all of the units, on either side.
     corners = product(*(((0, count), (count, count)) for _, count in counts))
     return [
@@ -127,13 +133,13 @@ def _share(frame: pd.DataFrame, label: str, test: SingleTest) -> list[Evidence]:
             label,
             test.expected,
             shares[0] - sum(shares[1:]),
-            partial(of, *counts),
+            partial(interval, *counts),
             min(count for _, count in counts),
             _unit_names(test),
-            ", ".join(words),
-            quantity(test, tuple(map(_name, both))),
-            missing=_too_few_replicates(met[0].index, test),
-            extremes=tuple(partial(of, *corner) for corner in corners),
+            ", ".join(details),
+            quantity(test, tuple(map(_name_side, sides))),
+            missing=_too_few_replicates(outcomes[0].index, test),
+            extremes=tuple(partial(interval, *corner) for corner in corners),
         )
     ]
 
@@ -162,32 +168,32 @@ _KINDS = {
 }
 
 
-def _located(
+def _centre_evidence(
     numbers: pd.Series,
     label: str,
     test: SingleTest,
-    back: Callable[[float], float],
+    inverse: Callable[[float], float],
     pairs: pd.DataFrame | None = None,
     detail: str = "",
 ) -> Evidence:
-    """Evidence on the centre of one number per unit; `back` takes it to the scale the claim speaks in."""
+    """Evidence on the centre of one number per unit; `inverse` takes it from its scale to that of the claim."""
     values, mean = numbers.to_numpy(float), test.average == "mean"
     lost = None
     if pairs is not None:
         by_unit = np.isinf(pairs).groupby(level=list(test.unit)).any()
         lost = {side: (int(by_unit[side].sum()), len(by_unit)) for side in ("left", "right")}
-        middle = pairs.replace([np.inf], np.nan).median()
-        detail = " vs ".join(_median(float(middle[side]), *lost[side]) for side in ("left", "right"))
+        medians = pairs.replace([np.inf], np.nan).median()
+        detail = " vs ".join(_median(float(medians[side]), *lost[side]) for side in ("left", "right"))
 
     def interval(alpha: float) -> tuple[float, float]:
         low, high = _interval(values, lost, alpha, mean, test.noise)
-        return float(back(low)), float(back(high))
+        return float(inverse(low)), float(inverse(high))
 
     missing = _too_few_replicates(numbers.index, test)
     if not missing and len(values) < intervals.MIN_UNITS:
         missing = f"{len(values)} {_unit_names(test)}, {intervals.MIN_UNITS} are needed"
-    estimate = float(back(intervals.centre(values, mean)))
-    # Among so few units a lost run leaves no interval, whatever the others say.
+    estimate = float(inverse(intervals.centre(values, mean)))
+    # Among so few units a lost run leaves no interval, whatever the others are.
     bounded = (
         np.isfinite(values).all() or _interval(values, lost, ALPHA, mean, test.noise) != intervals.UNBOUNDED
     )
@@ -209,8 +215,8 @@ def _interval(
 ) -> tuple[float, float]:
     """Where runs of a comparison were lost, half of alpha is for the question which side loses more of them."""
     if lost is None or not any(count for count, _ in lost.values()):
-        return intervals.around(values, alpha, mean, noise)
-    low, high = intervals.around(values, alpha / 2, mean, noise)
+        return intervals.centre_interval(values, alpha, mean, noise)
+    low, high = intervals.centre_interval(values, alpha / 2, mean, noise)
     left_more, right_more = intervals.lost_more_often(lost["left"], lost["right"])
     if left_more < alpha / 4:
         low = max(low, _UNKNOWN_SIZE)
@@ -220,7 +226,7 @@ def _interval(
 
 
 def _too_few_replicates(index: pd.Index, test: SingleTest) -> str:
-    """Why there are too few sets or seeds, or nothing."""
+    """That there are too few sets or seeds; empty if there are enough."""
     for column in REPLICATES.keys() & set(test.unit):
         count = index.get_level_values(column).nunique()
         if count < REPLICATES[column]:
@@ -228,24 +234,24 @@ def _too_few_replicates(index: pd.Index, test: SingleTest) -> str:
     return ""
 
 
-def _median(middle: float, lost: int, count: int) -> str:
+def _median(median: float, lost: int, count: int) -> str:
     """The median of a side, and how many units it lost."""
-    if np.isnan(middle):
+    if np.isnan(median):
         return "all lost"
-    return f"{middle:.3g}" + (f" ({lost} of {count} lost)" if lost else "")
+    return f"{median:.3g}" + (f" ({lost} of {count} lost)" if lost else "")
 
 
-def _versus(left: Conditions, right: Conditions) -> str:
+def _name_sides(left: Conditions, right: Conditions) -> str:
     """`GAUSS vs JAC`, with what else differs between the sides."""
-    return f"{_name(left)} vs {_name(right)}"
+    return f"{_name_side(left)} vs {_name_side(right)}"
 
 
-def _name(side: Conditions) -> str:
+def _name_side(side: Conditions) -> str:
     rest = describe({key: value for key, value in side.items() if key != "method"})
     return " ".join(filter(None, [str(side.get("method", "")), f"({rest})" if rest else ""]))
 
 
-def _joined(*labels: str) -> str:
+def _join_labels(*labels: str) -> str:
     return ", ".join(filter(None, labels))
 
 

@@ -1,4 +1,4 @@
-"""What the number of a test is, in words: a reader needs them beside every number of the ledger."""
+"""What the number of a test is, in words that stand beside it in the ledger."""
 
 from __future__ import annotations
 
@@ -45,10 +45,12 @@ def quantity(test: SingleTest, sides: Sequence[str] = ()) -> str:
         return ", ".join(filter(None, [share, " less ".join(sides)]))
     key = str(test.where.get("quantity", test.value))
     name = NAMES.get(key, key.replace("_", " "))
-    over = " over " if test.logarithmic else " less "
-    what = ", ".join(filter(None, [name, over.join(sides)]))
+    relation = " over " if test.logarithmic else " less "
+    number = ", ".join(filter(None, [name, relation.join(sides)]))
     if test.kind == "trend":
         return (
-            f"power of {test.x} in {what}" if test.logarithmic else f"change of {what} per 2.7-fold {test.x}"
+            f"power of {test.x} in {number}"
+            if test.logarithmic
+            else f"change of {number} per 2.7-fold {test.x}"
         )
-    return what
+    return number

@@ -21,15 +21,15 @@ class NoRows(Exception):
     """No row meets the conditions: the message says which, and what there is instead."""
 
 
-def rows(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+def select_rows(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """The rows that meet all conditions; `NoRows` if there is none, `ValueError` if a column is unknown."""
-    plain = {key: value for key, value in where.items() if value not in EXTREMES}
-    for column, condition in plain.items():
+    conditions = {key: value for key, value in where.items() if value not in EXTREMES}
+    for column, condition in conditions.items():
         kept = frame[meets(frame, column, condition)]
         if kept.empty:
             raise NoRows(f"no data with {describe({column: condition})} (there is {_values(frame, column)})")
         frame = kept
-    for column in where.keys() - plain.keys():
+    for column in where.keys() - conditions.keys():
         _require(frame, [column])
         extreme = frame[column].max() if where[column] == "largest" else frame[column].min()
         frame = frame[frame[column] == extreme]
@@ -37,6 +37,7 @@ def rows(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def meets(frame: pd.DataFrame, column: str, condition: Any) -> pd.Series:
+    """Whether each row meets a condition, other than `largest` and `smallest`."""
     _require(frame, [column])
     if isinstance(condition, Mapping):
         mask = pd.Series(True, index=frame.index)
@@ -50,23 +51,24 @@ def check_unique(frame: pd.DataFrame, keys: Sequence[str]) -> None:
     """Refuses several rows of one unit, which would count it more than once."""
     _require(frame, keys)
     if frame.duplicated(list(keys)).any():
-        other = [
+        differing = [
             column
             for column in frame.columns
             if column not in keys and frame.groupby(list(keys))[column].nunique().gt(1).any()
         ]
         raise ValueError(
-            f"several rows per {', '.join(keys)}; they differ in {', '.join(other)}: name one of these in "
+            f"several rows per {', '.join(keys)}; they differ in {', '.join(differing)}: name one of these in "
             "`where`, `each`, `unit` or `over`"
         )
 
 
 def describe(where: Mapping[str, Any]) -> str:
-    words = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
+    """The conditions in words: `n >= 14, largest n_train`."""
+    signs = {"min": ">=", "max": "<=", "above": ">", "below": "<"}
     parts = []
     for column, condition in where.items():
         if isinstance(condition, Mapping):
-            parts += [f"{column} {words[bound]} {value:g}" for bound, value in condition.items()]
+            parts += [f"{column} {signs[bound]} {value:g}" for bound, value in condition.items()]
         elif isinstance(condition, list):
             parts.append(f"{column} in {', '.join(map(str, condition))}")
         elif condition in EXTREMES:
@@ -76,10 +78,11 @@ def describe(where: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _values(frame: pd.DataFrame, column: str, most: int = 6) -> str:
+def _values(frame: pd.DataFrame, column: str, limit: int = 6) -> str:
+    """The values of a column, the first `limit` of them."""
     values = sorted(frame[column].dropna().unique().tolist())
-    shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values[:most])
-    return f"{column} = {shown}{', ...' if len(values) > most else ''}" if values else "no row at all"
+    shown = ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values[:limit])
+    return f"{column} = {shown}{', ...' if len(values) > limit else ''}" if values else "no row at all"
 
 
 def _require(frame: pd.DataFrame, columns: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from tallsbi.study.claims.files import ClaimsError, load
 from tallsbi.study.claims.views import SOURCES
 
 SCHEMA = Path("workflow/schemas/claims.schema.yaml")
-_SCALES = {"compare": "ratio", "trend": "log"}  # by default; the other kinds are linear
+_DEFAULT_SCALES = {"compare": "ratio", "trend": "log"}  # the other kinds are linear
 
 Conditions = Mapping[str, Any]
 """Column: condition, in the language of `select`."""
@@ -49,7 +49,7 @@ class SingleTest:
     @property
     def logarithmic(self) -> bool:
         """Whether values are compared by their logarithms."""
-        return (self.scale or _SCALES.get(self.kind)) in ("ratio", "log")
+        return (self.scale or _DEFAULT_SCALES.get(self.kind)) in ("ratio", "log")
 
     @property
     def expected(self) -> tuple[float, float]:
@@ -94,7 +94,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Variant:
-    """A fidelity switch that may decide a claim, and the data that have rows for each of its options."""
+    """A fidelity switch that may decide a claim, and the views that have rows for each of its options."""
 
     switch: str
     data: tuple[str, ...]
@@ -103,6 +103,8 @@ class Variant:
 
 @dataclass(frozen=True)
 class Claim:
+    """What the paper claims and prints, and the test that decides it."""
+
     id: str
     section: str
     claim: str
@@ -110,7 +112,7 @@ class Claim:
     test: Test
     variants: tuple[Variant, ...] = ()
     switches: tuple[str, ...] = ()
-    """Switches that may decide the claim and that have one value per run."""
+    """Switches that may decide the claim and have one value per run."""
     note: str = ""
     """What is known beside the numbers, such as a closed form; the reading ends with it."""
 
@@ -123,7 +125,7 @@ def read(folder: str | Path, schema: str | Path = SCHEMA) -> list[Claim]:
         raise ClaimsError("\n".join(f"{folder}: {problem}" for problem in problems))
     variants = {
         name: Variant(
-            entry["switch"], tuple(entry["data"]), tuple(Option(**each) for each in entry["options"])
+            entry["switch"], tuple(entry["data"]), tuple(Option(**option) for option in entry["options"])
         )
         for name, entry in content["variants"].items()
     }
@@ -144,14 +146,16 @@ def parse_test(entry: Mapping[str, Any]) -> Test:
     """A test that the schema has accepted."""
     if "of" in entry:
         return Combination(entry["kind"], tuple(map(parse_test, entry["of"])))
-    names = {key: tuple(entry[key]) for key in ("each", "some", "unit", "over") if key in entry}
-    return SingleTest(**{**entry, **names})
+    columns = {key: tuple(entry[key]) for key in ("each", "some", "unit", "over") if key in entry}
+    return SingleTest(**{**entry, **columns})
 
 
 def single_tests(test: Test) -> list[SingleTest]:
     """The tests that a combination is made of."""
     return (
-        [test] if isinstance(test, SingleTest) else [leaf for part in test.of for leaf in single_tests(part)]
+        [test]
+        if isinstance(test, SingleTest)
+        else [single for inner in test.of for single in single_tests(inner)]
     )
 
 
@@ -185,9 +189,9 @@ def _message(error: ValidationError, content: Any) -> str:
     """The most specific of the errors below this one, with the claim's id in place of its position."""
     inner = error
     if error.context:
-        # Of several alternatives, the one that is meant has the type of what is there.
-        close = [each for each in error.context if each.validator != "type"] or error.context
-        inner = max(close, key=lambda each: len(each.path))
+        # Of several alternatives, the one that is meant accepts the type of the value.
+        candidates = [other for other in error.context if other.validator != "type"] or error.context
+        inner = max(candidates, key=lambda other: len(other.path))
     path = [*error.absolute_path, *(inner.path if inner is not error else [])]
     if path[:1] == ["claims"] and len(path) > 1 and isinstance(content["claims"][path[1]], dict):
         path = [content["claims"][path[1]].get("id", f"claims[{path[1]}]"), *path[2:]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tallsbi.study.claims.select import NoRows, check_unique, meets, rows
+from tallsbi.study.claims.select import NoRows, check_unique, meets, select_rows
 from tallsbi.study.claims.spec import Conditions, SingleTest
 
 
@@ -21,23 +21,28 @@ def sides(conditions: Conditions) -> list[dict[str, Any]]:
     return [dict(zip(conditions, choice, strict=True)) for choice in product(*choices)]
 
 
+def all_sides(test: SingleTest) -> list[dict[str, Any]]:
+    """Those of the left and those of the right; none where a test compares nothing."""
+    return [side for conditions in (test.left, test.right) if conditions for side in sides(conditions)]
+
+
 def on_a_side(frame: pd.DataFrame, test: SingleTest) -> pd.DataFrame:
     """The rows on either side of a comparison; all of them where there are no sides."""
-    both = [side for given in (test.left, test.right) if given for side in sides(given)]
-    if not both:
+    compared = all_sides(test)
+    if not compared:
         return frame
-    masks = [[meets(frame, column, condition) for column, condition in side.items()] for side in both]
+    masks = [[meets(frame, column, condition) for column, condition in side.items()] for side in compared]
     return frame[np.any([np.all(mask, axis=0) for mask in masks], axis=0)]
 
 
 def paired(frame: pd.DataFrame, left: Conditions, right: Conditions, test: SingleTest) -> pd.DataFrame:
     """Values of both sides, indexed by unit and `over`; only what both sides have."""
     keys = [*test.unit, *test.over]
-    both = [_measured(rows(frame, side), test) for side in (left, right)]
-    for side in both:
-        check_unique(side, keys)
-    first, second = (side.set_index(keys)[test.value] for side in both)
-    pairs = pd.concat([first.rename("left"), second.rename("right")], axis=1, join="inner")
+    frames = [_valid_rows(select_rows(frame, side), test) for side in (left, right)]
+    for side_frame in frames:
+        check_unique(side_frame, keys)
+    left_values, right_values = (side_frame.set_index(keys)[test.value] for side_frame in frames)
+    pairs = pd.concat([left_values.rename("left"), right_values.rename("right")], axis=1, join="inner")
     if pairs.empty:
         raise NoRows(f"the two sides share no {', '.join(keys)}")
     return pairs
@@ -56,13 +61,13 @@ def difference(pairs: pd.DataFrame, test: SingleTest) -> pd.Series:
 
 def values(frame: pd.DataFrame, test: SingleTest) -> pd.Series:
     """The value of every unit."""
-    frame, keys = _measured(frame, test), [*test.unit, *test.over]
+    frame, keys = _valid_rows(frame, test), [*test.unit, *test.over]
     check_unique(frame, keys)
     return averaged(_on_scale(frame.set_index(keys)[test.value], test.logarithmic), test)
 
 
-def met(frame: pd.DataFrame, test: SingleTest) -> pd.Series:
-    """Whether a unit meets the condition, for `over` in any of its rows."""
+def condition_met(frame: pd.DataFrame, test: SingleTest) -> pd.Series:
+    """Whether each unit meets the condition; with `over`, in any of its rows."""
     check_unique(frame, [*test.unit, *test.over])
     ((column, condition),) = test.condition.items()
     return meets(frame, column, condition).groupby([frame[key] for key in test.unit]).any()
@@ -78,30 +83,30 @@ def averaged(numbers: pd.Series, test: SingleTest) -> pd.Series:
 
 
 def slopes(numbers: pd.Series, x: str) -> pd.Series:
-    """Per unit, the slope in log x by least squares; infinite where values are, by the sign of Kendall's sum."""
+    """Per unit, the least squares slope in log x; with infinite values infinite too, with the sign of Kendall's sum."""
     matrix = numbers.unstack(x)
     position = np.log(matrix.columns.to_numpy(float))
-    there = matrix.notna().to_numpy()
+    present = matrix.notna().to_numpy()
     y = matrix.fillna(0.0).to_numpy()
-    counts = there.sum(1)
-    middle = (there * position).sum(1) / np.maximum(counts, 1)
-    centred = there * (position - middle[:, None])
+    counts = present.sum(1)
+    mean_position = (present * position).sum(1) / np.maximum(counts, 1)
+    centred = present * (position - mean_position[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
         fitted = (centred * np.where(np.isinf(y), 0.0, y)).sum(1) / (centred**2).sum(1)
         for row in np.flatnonzero(np.isinf(y).any(1)):
-            steps = np.sign(np.subtract.outer(y[row, there[row]], y[row, there[row]]))
-            order = np.sign(np.subtract.outer(position[there[row]], position[there[row]]))
-            trend = np.nansum(steps * order)
+            rises = np.sign(np.subtract.outer(y[row, present[row]], y[row, present[row]]))
+            order = np.sign(np.subtract.outer(position[present[row]], position[present[row]]))
+            trend = np.nansum(rises * order)
             fitted[row] = np.sign(trend) * np.inf if trend else 0.0
     return pd.Series(fitted, index=matrix.index)[counts > 1]
 
 
-def _measured(frame: pd.DataFrame, test: SingleTest) -> pd.DataFrame:
-    """The rows with a value: a comparison that means nothing has none."""
-    rows = frame[frame[test.value].notna()]
-    if rows.empty:
+def _valid_rows(frame: pd.DataFrame, test: SingleTest) -> pd.DataFrame:
+    """The rows with a value: an invalid comparison has none."""
+    valid = frame[frame[test.value].notna()]
+    if valid.empty:
         raise NoRows(f"no {test.value} that is valid: too few samples for its dimension")
-    return rows
+    return valid
 
 
 def _on_scale(numbers: pd.Series, logarithmic: bool) -> pd.Series:

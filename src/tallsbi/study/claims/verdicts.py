@@ -37,7 +37,7 @@ class Evidence:
     """One comparison: `interval(alpha)` of the number, `expected` (low, high) open range of the claim.
 
     `exact`: the number has no noise, and the interval is the range of its values: one outside is a counterexample.
-    `extremes`: the intervals of the clearest data that so many units can give; None where these know no bounds.
+    `extremes`: the intervals of the clearest data that so many units can give; None where any interval is possible.
     `missing`: why there is no number. `quantity`: what the number is, in words.
     """
 
@@ -53,12 +53,12 @@ class Evidence:
     missing: str = ""
     extremes: tuple[Interval, ...] | None = None
 
-    def possible(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
+    def possible_verdicts(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
         """The answers that so many units can give, whatever their values."""
         if self.missing or self.extremes is None:
             return frozenset() if self.missing else DECIDED
-        reached = [replace(self, interval=each).verdict(alpha_holds, alpha_fails) for each in self.extremes]
-        return DECIDED & frozenset(reached)
+        verdicts = [replace(self, interval=end).verdict(alpha_holds, alpha_fails) for end in self.extremes]
+        return DECIDED & frozenset(verdicts)
 
     def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
         if self.missing:
@@ -76,10 +76,10 @@ class Evidence:
         (low, high), (least, most) = self.interval(alpha), self.expected
         return (least == -np.inf or least < low) and (most == np.inf or high < most)
 
-    def room(self) -> float:
+    def room_inside(self) -> float:
         """How far the interval is inside the expected range, relative to its length; negative where it is outside.
 
-        It chooses what the ledger shows; exact numbers come after those with noise.
+        The ledger shows the evidence with the least; exact numbers come after those with noise.
         """
         if self.exact:
             return np.inf if self.within(ALPHA) else -np.inf
@@ -89,60 +89,64 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CombinedEvidence:
     """Several pieces of evidence; `every`: all are needed, else any one is enough."""
 
-    children: tuple[Evidence | Parts, ...]
+    children: tuple[Evidence | CombinedEvidence, ...]
     every: bool = True
 
     def verdict(self, alpha_holds: float, alpha_fails: float) -> Verdict:
-        split = self._split(alpha_holds, alpha_fails)
-        verdicts = [child.verdict(*split) for child in self.children]
-        needed, enough = (Verdict.HOLDS, Verdict.FAILS) if self.every else (Verdict.FAILS, Verdict.HOLDS)
-        if enough in verdicts:
-            return enough
-        return needed if verdicts and set(verdicts) == {needed} else Verdict.UNDECIDED
+        alphas = self._child_alphas(alpha_holds, alpha_fails)
+        verdicts = [child.verdict(*alphas) for child in self.children]
+        by_all, by_one = (Verdict.HOLDS, Verdict.FAILS) if self.every else (Verdict.FAILS, Verdict.HOLDS)
+        if by_one in verdicts:
+            return by_one
+        return by_all if verdicts and set(verdicts) == {by_all} else Verdict.UNDECIDED
 
-    def possible(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
-        """The answers that so much data can give: with `every`, that it holds needs all, that it fails needs any."""
-        split = self._split(alpha_holds, alpha_fails)
-        reached = [child.possible(*split) for child in self.children]
+    def possible_verdicts(self, alpha_holds: float, alpha_fails: float) -> frozenset[Verdict]:
+        """The answers that so much data can give: with `every` "holds" takes all children, "does not hold" any."""
+        alphas = self._child_alphas(alpha_holds, alpha_fails)
+        possible = [child.possible_verdicts(*alphas) for child in self.children]
         quantifiers = {Verdict.HOLDS: all if self.every else any, Verdict.FAILS: any if self.every else all}
         return frozenset(
-            verdict for verdict in DECIDED if quantifiers[verdict](verdict in each for each in reached)
+            verdict for verdict in DECIDED if quantifiers[verdict](verdict in answers for answers in possible)
         )
 
     def blocking(
         self, verdict: Verdict, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
     ) -> Evidence | None:
-        """The first piece of evidence that cannot give an answer."""
-        split = self._split(alpha_holds, alpha_fails)
+        """The first piece of evidence that cannot give the verdict."""
+        alphas = self._child_alphas(alpha_holds, alpha_fails)
         for child in self.children:
-            if verdict not in child.possible(*split):
-                return child.blocking(verdict, *split) if isinstance(child, Parts) else child
+            if verdict not in child.possible_verdicts(*alphas):
+                return child.blocking(verdict, *alphas) if isinstance(child, CombinedEvidence) else child
         return None
 
     def decisive(
         self, alpha_holds: float = ALPHA, alpha_fails: float = ALPHA
     ) -> list[tuple[Evidence, Verdict]]:
         """The pieces of evidence that the verdict rests on, each with its own; of alternatives, the closest one."""
-        split = self._split(alpha_holds, alpha_fails)
+        alphas = self._child_alphas(alpha_holds, alpha_fails)
         entries: list[tuple[Evidence, Verdict]] = []
         for child in self.children:
             entries += (
-                child.decisive(*split) if isinstance(child, Parts) else [(child, child.verdict(*split))]
+                child.decisive(*alphas)
+                if isinstance(child, CombinedEvidence)
+                else [(child, child.verdict(*alphas))]
             )
         if self.every:
             return entries
         best = max(
-            entries, key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room())
+            entries,
+            key=lambda entry: (entry[1] == Verdict.HOLDS, not entry[0].missing, entry[0].room_inside()),
         )
         return [(best[0], self.verdict(alpha_holds, alpha_fails))]
 
-    def _split(self, alpha_holds: float, alpha_fails: float) -> tuple[float, float]:
+    def _child_alphas(self, alpha_holds: float, alpha_fails: float) -> tuple[float, float]:
+        """The error probabilities of each child, so that all children together keep those given."""
         count = max(len(self.children), 1)
         return (alpha_holds, alpha_fails / count) if self.every else (alpha_holds / count, alpha_fails)
 
 
-def judge(evidence: Evidence | Parts) -> Verdict:
+def judge(evidence: Evidence | CombinedEvidence) -> Verdict:
     return evidence.verdict(ALPHA, ALPHA)

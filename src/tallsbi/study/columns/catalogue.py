@@ -28,7 +28,7 @@ def module_of(path: str | Path) -> str | None:
 def table_of(path: str | Path) -> TidyTable:
     """The table that a path of a run ends with: `results/smoke/toy/distances.csv` is that of `toy/distances`."""
     module = module_of(path)
-    tables = {Path(each.name).name: each for each in import_module(module).TABLES} if module else {}
+    tables = {Path(table.name).name: table for table in import_module(module).TABLES} if module else {}
     if Path(path).stem not in tables:
         known = f"there are {', '.join(tables)}" if tables else f"its folder is none of {', '.join(MODULES)}"
         raise ColumnsError(

@@ -15,7 +15,7 @@ from pandas.api import types
 
 from tallsbi.storage.files import read_csv
 
-# By kind, whether the values of a column are of it.
+# By kind, the test of whether the values of a column are of it.
 _FITS: dict[str, Callable[[pd.Series], bool]] = {
     "float": lambda values: types.is_numeric_dtype(values) and not types.is_bool_dtype(values),
     "int": types.is_integer_dtype,
@@ -68,7 +68,7 @@ class TidyTable:
 
 
 def table(name: str, columns: str) -> TidyTable:
-    """A table from its columns, as `task:text n:int sw`; float where nothing is said."""
+    """A table from its columns, written as `task:text n:int sw`; a column without a kind is float."""
     return TidyTable(name, _parsed(columns))
 
 

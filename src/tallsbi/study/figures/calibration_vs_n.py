@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tallsbi.metrics.calibration import NARROW, WIDE
+from tallsbi.metrics.calibration import NARROW_BAR, WIDE_BAR
 from tallsbi.study.figures import style
-from tallsbi.study.figures.axes import X_LABELS, from_zero, logarithmic, ticked
+from tallsbi.study.figures.axes import X_LABELS, axis_from_zero, logarithmic_axis, ticked_axis
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines
@@ -23,7 +23,7 @@ COLUMNS = {
     "coverage_50": "coverage of 50 % intervals",
     "coverage_90": "coverage of 90 % intervals",
 }
-PROMISED = {"rms_z": 1.0, "coverage_50": 0.5, "coverage_90": 0.9}
+NOMINAL_VALUES = {"rms_z": 1.0, "coverage_50": 0.5, "coverage_90": 0.9}
 
 
 def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
@@ -43,21 +43,30 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
         rows,
         list(COLUMNS.values()),
         layout,
-        lambda states: legend_entries(lines, states, "parameter", counts),
+        lambda mark_kinds: legend_entries(lines, mark_kinds, "parameter", counts),
     )
 
 
 def _panel(frame: pd.DataFrame, lines: list[Line], column: str, width: float) -> Panel:
-    x_axis = ticked(frame.n.unique().tolist(), width, X_LABELS["n"])
-    values = [*frame[column][np.isfinite(frame[column])], PROMISED[column]]
-    y_axis = logarithmic([*values, 1 / WIDE, NARROW]) if column == "rms_z" else from_zero(1.0)
+    x_axis = ticked_axis(frame.n.unique().tolist(), width, X_LABELS["n"])
+    values = [*frame[column][np.isfinite(frame[column])], NOMINAL_VALUES[column]]
+    y_axis = (
+        logarithmic_axis([*values, 1 / WIDE_BAR, NARROW_BAR]) if column == "rms_z" else axis_from_zero(1.0)
+    )
     return Panel(
-        frame, lines, column, x_axis, y_axis, unit="parameter", marks=False, under=partial(_promised, column)
+        frame,
+        lines,
+        column,
+        x_axis,
+        y_axis,
+        unit="parameter",
+        marks=False,
+        background=partial(_draw_nominal, column),
     )
 
 
-def _promised(column: str, ax: Axes) -> None:
-    """What a calibrated posterior has, and for z how far it may be off."""
+def _draw_nominal(column: str, ax: Axes) -> None:
+    """Draws the value of a calibrated posterior, and for z the range that is near enough."""
     if column == "rms_z":
-        ax.axhspan(1 / WIDE, NARROW, color=style.NEUTRAL, alpha=0.15, linewidth=0)
-    ax.axhline(PROMISED[column], color=style.NEUTRAL, linewidth=0.7, label="_promised")
+        ax.axhspan(1 / WIDE_BAR, NARROW_BAR, color=style.NEUTRAL, alpha=0.15, linewidth=0)
+    ax.axhline(NOMINAL_VALUES[column], color=style.NEUTRAL, linewidth=0.7, label="_promised")

@@ -17,17 +17,18 @@ from scipy.ndimage import gaussian_filter
 BINS = 96
 MIN_DRAWS = 10  # samples that a density is drawn of
 SHARES = (0.5, 0.9)  # of the samples, which the contours of pairs hold
-_BULK, _REACH = 0.95, 0.25  # the grid holds this share of the samples, and this share of its length beyond
-_QUARTER = 0.6373  # length of the shortest interval that holds a quarter of a unit Gaussian
+_GRID_SHARE = 0.95  # of the samples, which the grid holds
+_GRID_MARGIN = 0.25  # of the length of their interval, which the grid goes on beyond it
+_QUARTER_LENGTH = 0.6373  # length of the shortest interval that holds a quarter of a unit Gaussian
 
 
 def cloud(
     frame: pd.DataFrame, index: str, names: Sequence[str]
 ) -> tuple[Float[np.ndarray, "_ m"], Bool[np.ndarray, "S"]]:
     """The finite samples [S, m] of a frame with a row per sample (`index`) and parameter, and which are finite."""
-    wide = frame.pivot(index=index, columns="parameter", values="value")[list(names)].to_numpy(float)
-    finite = np.isfinite(wide).all(1)
-    return wide[finite], finite
+    samples = frame.pivot(index=index, columns="parameter", values="value")[list(names)].to_numpy(float)
+    finite = np.isfinite(samples).all(1)
+    return samples[finite], finite
 
 
 def shade(colormap: str, ends: tuple[float, float], n: int, counts: Sequence[int]) -> tuple[float, ...]:
@@ -36,7 +37,7 @@ def shade(colormap: str, ends: tuple[float, float], n: int, counts: Sequence[int
     return tuple(matplotlib.colormaps[colormap](ends[0] + (ends[1] - ends[0]) * rank))
 
 
-def shortest(values: Float[np.ndarray, "S"], share: float) -> tuple[float, float]:
+def shortest_interval(values: Float[np.ndarray, "S"], share: float) -> tuple[float, float]:
     """The shortest interval that holds a share of the values."""
     ordered = np.sort(values)
     count = max(1, round(share * len(ordered)))
@@ -47,8 +48,8 @@ def shortest(values: Float[np.ndarray, "S"], share: float) -> tuple[float, float
 
 def mode_width(values: Float[np.ndarray, "S"]) -> float:
     """Standard deviation of the Gaussian with the same shortest interval that holds a quarter of the values."""
-    low, high = shortest(values, 0.25)
-    return (high - low) / _QUARTER
+    low, high = shortest_interval(values, 0.25)
+    return (high - low) / _QUARTER_LENGTH
 
 
 def marginal(
@@ -68,7 +69,7 @@ def joint(
 
 
 def levels(density: Float[np.ndarray, "..."], shares: tuple[float, ...]) -> list[float]:
-    """For each share, the density above which the region of highest density holds it; ascending in density.
+    """For each share the density that bounds the region of highest density with this share, in ascending order.
 
     Shares that fall into the same cell, where runaway samples stretch the grid, have one level.
     """
@@ -82,9 +83,9 @@ def _smooth(points: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     samples, dims = points.shape
     widths = np.array([mode_width(column) for column in points.T])
     bandwidth = np.maximum(widths, 1e-9 * (1 + np.abs(points).max(0))) * samples ** (-1 / (dims + 4))
-    ends = np.array([shortest(column, _BULK) for column in points.T]).T
-    beyond = np.maximum(3 * bandwidth, _REACH * (ends[1] - ends[0]))
-    low, high = ends[0] - beyond, ends[1] + beyond
+    ends = np.array([shortest_interval(column, _GRID_SHARE) for column in points.T]).T
+    margin = np.maximum(3 * bandwidth, _GRID_MARGIN * (ends[1] - ends[0]))
+    low, high = ends[0] - margin, ends[1] + margin
     counts, edges = np.histogramdd(points, BINS, list(zip(low, high, strict=True)), density=True)
     centres = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
     return centres, gaussian_filter(counts, bandwidth * BINS / (high - low), mode="constant")

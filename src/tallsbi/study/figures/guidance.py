@@ -17,6 +17,6 @@ ANALYTIC, LEARNED = "GAUSS", "GAUSS (CFG)"
 def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows, *, metric: str) -> Figure:
     """Rows: tasks; columns: n; lines: the two scores. `data`: all distances, and those with `guidance`."""
     metrics = data["metrics"]
-    both = pd.concat([metrics[metrics.method == ANALYTIC], data["guidance"].assign(method=LEARNED)])
+    distances = pd.concat([metrics[metrics.method == ANALYTIC], data["guidance"].assign(method=LEARNED)])
     shown = replace(settings, runs=(ANALYTIC, LEARNED))
-    return sbibm_panels.draw({"metrics": both}, shown, metric=metric, x="n_train")
+    return sbibm_panels.draw({"metrics": distances}, shown, metric=metric, x="n_train")

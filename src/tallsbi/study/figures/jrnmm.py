@@ -19,7 +19,7 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.ticker import MaxNLocator
 
 from tallsbi.study.figures import style
-from tallsbi.study.figures.axes import FINE, X_LABELS, Axis, from_zero, round_up, ticked
+from tallsbi.study.figures.axes import FINE_STEPS, X_LABELS, Axis, axis_from_zero, round_up, ticked_axis
 from tallsbi.study.figures.density import SHARES
 from tallsbi.study.figures.grid import legend_entries
 from tallsbi.study.figures.jrnmm_posteriors import (
@@ -31,11 +31,11 @@ from tallsbi.study.figures.jrnmm_posteriors import (
 )
 from tallsbi.study.figures.legend import add_legend
 from tallsbi.study.figures.limits import shortfall, warn
-from tallsbi.study.figures.panels import Drawn, Panel
+from tallsbi.study.figures.panels import Panel, PanelMarks
 from tallsbi.study.figures.points import Line, method_lines
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
-HIDDEN = ("JAC",)
+HIDDEN_METHODS = ("JAC",)
 DISTANCES = {
     "published": ("distance to $θ^*$, as published", "(Var + bias²) / sd, raw units"),
     "mmd": ("kernel MMD to $θ^*$", "MMD to a point mass"),
@@ -53,13 +53,13 @@ def marginals(data: Data, settings: JrnmmFigures) -> Figure:
     with style.context():
         figure = Figure(layout="constrained")
         axes = figure.subplots(1, 2 + settings.dim, width_ratios=[1.1, 1.1, *[1.0] * settings.dim])
-        drawn = _draw_distances(list(axes[:2]), dirac, lines, settings.dim, panel)
+        marks = _draw_distances(list(axes[:2]), dirac, lines, settings.dim, panel)
         for index, ax in enumerate(axes[2:]):
             draw_marginals(ax, clouds, index)
             ax.set_xlabel(clouds.label(index))
         axes[2].set_title("GAUSS, marginal densities", loc="left")
-        entries = [*legend_entries(lines, drawn.states), *posterior_entries(clouds)]
-        rows = add_legend(figure, entries, width, _sizes(dirac, settings))
+        entries = [*legend_entries(lines, marks.mark_kinds), *posterior_entries(clouds)]
+        rows = add_legend(figure, entries, width, _sizes_note(dirac, settings))
         figure.set_size_inches(width, 3.0 + 0.17 * rows + warn(figure, shortfall(dirac, "steps")))
     return figure
 
@@ -75,18 +75,20 @@ def pairs(data: Data, settings: JrnmmFigures) -> Figure:
         figure = Figure(layout="constrained")
         distances, plot = figure.add_gridspec(1, 2, width_ratios=[left, square])
         panels = [figure.add_subplot(cell) for cell in distances.subgridspec(2, 1)]
-        drawn = _draw_distances(panels, dirac, lines, settings.dim, left)
+        marks = _draw_distances(panels, dirac, lines, settings.dim, left)
         panels[0].set_xlabel("")
         _draw_pairs(figure, plot, clouds)
         width = left + square + 0.8
-        rows = add_legend(figure, legend_entries(lines, drawn.states), width, _sizes(dirac, settings))
+        rows = add_legend(
+            figure, legend_entries(lines, marks.mark_kinds), width, _sizes_note(dirac, settings)
+        )
         figure.set_size_inches(width, square + 1.0 + 0.17 * rows + warn(figure, shortfall(dirac, "steps")))
     return figure
 
 
 def rows_of(frame: pd.DataFrame, dim: int, what: str) -> pd.DataFrame:
     """The rows of one setting (3-D or 4-D) and of the methods that are shown."""
-    rows = frame[(frame.dim == dim) & ~frame.method.isin(HIDDEN)]
+    rows = frame[(frame.dim == dim) & ~frame.method.isin(HIDDEN_METHODS)]
     if rows.empty:
         dims = sorted(set(frame.dim.tolist()))
         raise ValueError(
@@ -97,35 +99,35 @@ def rows_of(frame: pd.DataFrame, dim: int, what: str) -> pd.DataFrame:
 
 def _draw_distances(
     axes: Sequence[Axes], dirac: pd.DataFrame, lines: Sequence[Line], dim: int, width: float
-) -> Drawn:
+) -> PanelMarks:
     """Draws both panels of distances."""
     average = dirac[dirac.parameter == AVERAGE]
-    x_axis = ticked(average.n.unique().tolist(), width, X_LABELS["n"], log=False)
-    every = Drawn()
+    x_axis = ticked_axis(average.n.unique().tolist(), width, X_LABELS["n"], log=False)
+    all_marks = PanelMarks()
     for ax, (column, (title, label)) in zip(axes, DISTANCES.items(), strict=True):
-        y_axis = axis(average[column].to_numpy(float), PAPER_ENDS.get((column, dim)), label)
-        drawn = Panel(average, lines, column, x_axis, y_axis, strict=True, name_absent=True).draw(ax, width)
-        ax.set_title(title, pad=5 + drawn.points)
+        y_axis = distance_axis(average[column].to_numpy(float), PAPER_ENDS.get((column, dim)), label)
+        marks = Panel(average, lines, column, x_axis, y_axis, strict=True, name_absent=True).draw(ax, width)
+        ax.set_title(title, pad=5 + marks.points)
         ax.set_xlabel(x_axis.label)
         ax.set_ylabel(label)
-        every.add(drawn)
-    return every
+        all_marks.add(marks)
+    return all_marks
 
 
-def axis(values: np.ndarray, paper_end: float | None, label: str = "") -> Axis:
+def distance_axis(values: np.ndarray, paper_end: float | None, label: str = "") -> Axis:
     """From 0 to the paper's end. Without one, or with most values beyond it, up to a round number.
 
-    That number leaves out what lies ten times above the median: a single method that has nearly blown up must not
-    press all others to the floor.
+    That number leaves out values ten times above the median: a single method that has nearly blown up must not press
+    all others to the floor.
     """
     finite = values[np.isfinite(values)]
     if paper_end is not None and (len(finite) == 0 or np.mean(finite > paper_end) <= 0.5):
-        return from_zero(paper_end, label)
-    usual = finite[finite <= 10 * np.median(finite)] if len(finite) else np.ones(1)
-    return replace(from_zero(round_up(float(usual.max()), FINE), label), paper_end=paper_end)
+        return axis_from_zero(paper_end, label)
+    typical = finite[finite <= 10 * np.median(finite)] if len(finite) else np.ones(1)
+    return replace(axis_from_zero(round_up(float(typical.max()), FINE_STEPS), label), paper_end=paper_end)
 
 
-def _sizes(dirac: pd.DataFrame, settings: JrnmmFigures) -> str:
+def _sizes_note(dirac: pd.DataFrame, settings: JrnmmFigures) -> str:
     """What the reader has to know of the numbers: theta*, draws per posterior, bandwidth of the kernel."""
     truth = ", ".join(f"{settings.labels[name]} = {value:g}" for name, value in settings.theta.items())
     counts = sorted(set(dirac.samples.astype(int).tolist()))

@@ -18,19 +18,21 @@ from tallsbi.study.figures import density
 from tallsbi.study.figures.density import MIN_DRAWS, SHARES
 from tallsbi.study.settings.artifacts import JrnmmFigures
 
-TRUTH = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
-_BULK = 0.98  # share of the draws of a posterior that its window holds
-_PAST_PRIOR = 0.08  # of the length of the prior, which a window reaches beyond it at most
-_MARGIN = 0.1
-_REACH = 0.25  # of a window to either side, where draws still count for a density in it
-_HIGHEST_DENSITY = 10.0  # a density is cut off at this many times the typical height of the widest posteriors
+TRUTH_LOOK = {"color": "black", "linewidth": 0.8, "linestyle": "--"}
+_WINDOW_SHARE = 0.98  # share of the draws of a posterior that its window holds
+_MAX_BEYOND_PRIOR = 0.08  # of the length of the prior: how far a window may go beyond it
+_WINDOW_MARGIN = 0.1
+_NEAR_MARGIN = 0.25  # of a window: draws so near to it, on either side, still count for a density in it
+_MAX_HEIGHT_RATIO = (
+    10.0  # a density is cut off at this many times the typical height of the widest posteriors
+)
 _MIN_UNSEEN_SHARE = 0.02  # share of draws outside the panels that the legend mentions
 _SHADES = (0.15, 0.88)  # of viridis, whose light end is lost on white
 
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Finite draws [S, m] by n, those of each observation alone, and the share of draws that is not finite.
+    """Finite draws [S, m]: `tall` by n, `single` by the one observation; `lost`: the share that is not finite, by n.
 
     `names`: the parameters, with their labels; `box`: the ends of the prior; `windows`: those of the panels.
     """
@@ -59,16 +61,16 @@ class Posteriors:
         low, high = self.windows[index]
         return float(low), float(high)
 
-    def near(self, cloud: Float[np.ndarray, "_ m"], *indices: int) -> Float[np.ndarray, "_ k"]:
+    def draws_near(self, cloud: Float[np.ndarray, "_ m"], *indices: int) -> Float[np.ndarray, "_ k"]:
         """The draws in and around the windows of some parameters: runaways would stretch a density's grid."""
         kept, columns = np.ones(len(cloud), bool), cloud[:, list(indices)]
         for values, index in zip(columns.T, indices, strict=True):
             low, high = self.window(index)
-            reach = _REACH * (high - low)
+            reach = _NEAR_MARGIN * (high - low)
             kept &= (values > low - reach) & (values < high + reach)
         return columns[kept]
 
-    def unseen(self, n: int) -> float:
+    def unseen_share(self, n: int) -> float:
         """Share of the draws given n observations that no panel has room for, or that are not finite."""
         cloud = self.tall[n]
         inside = ((cloud >= self.windows[:, 0]) & (cloud <= self.windows[:, 1])).all(1)
@@ -93,9 +95,9 @@ def posteriors(draws: pd.DataFrame, settings: JrnmmFigures) -> Posteriors:
             lost[int(n)] = 1 - float(finite.mean())
     box = np.array([settings.bounds[name] for name in names], float)
     truth = np.array(list(settings.theta.values()), float)
-    every = [*clouds["tall"].values(), *clouds["single"].values()]
+    all_clouds = [*clouds["tall"].values(), *clouds["single"].values()]
     windows = [
-        _window([cloud[:, i] for cloud in every], value, ends)
+        _window([cloud[:, i] for cloud in all_clouds], value, ends)
         for i, (value, ends) in enumerate(zip(truth, box, strict=True))
     ]
     labels = {name: settings.labels[name] for name in names}
@@ -106,44 +108,44 @@ def _window(
     samples: Sequence[Float[np.ndarray, "_"]], truth: float, box: Float[np.ndarray, "2"]
 ) -> tuple[float, float]:
     """Room for the bulk of every posterior and for the truth, and not much beyond the prior."""
-    beyond = _PAST_PRIOR * (box[1] - box[0])
+    beyond = _MAX_BEYOND_PRIOR * (box[1] - box[0])
     first, last = box[0] - beyond, box[1] + beyond
     near = [values[(values > first) & (values < last)] for values in samples]
-    ends = [density.shortest(values, _BULK) for values in near if len(values) >= MIN_DRAWS]
+    ends = [density.shortest_interval(values, _WINDOW_SHARE) for values in near if len(values) >= MIN_DRAWS]
     if not ends:
         return first, last
     low, high = min(truth, *(end[0] for end in ends)), max(truth, *(end[1] for end in ends))
-    margin = max(_MARGIN * (high - low), 1e-3 * (last - first))
+    margin = max(_WINDOW_MARGIN * (high - low), 1e-3 * (last - first))
     return max(low - margin, first), min(high + margin, last)
 
 
 def draw_marginals(ax: Axes, clouds: Posteriors, index: int) -> None:
-    """Densities of one parameter: thin for each observation alone, if there are any, which n = 1 then is."""
-    singles = {"color": clouds.shade(1), "linewidth": 0.5, "alpha": 0.35} if clouds.single else {}
-    wide = [
-        _draw_density(ax, clouds, cloud, index, label=f"_single {observation}", **singles)
+    """Densities of one parameter: thin for each observation alone, if there are any; they then stand for n = 1."""
+    single_look = {"color": clouds.shade(1), "linewidth": 0.5, "alpha": 0.35} if clouds.single else {}
+    single_heights = [
+        _draw_density(ax, clouds, cloud, index, label=f"_single {observation}", **single_look)
         for observation, cloud in clouds.single.items()
     ]
-    tops = [
+    tall_heights = [
         _draw_density(
             ax, clouds, clouds.tall[n], index, label=f"_tall {n}", color=clouds.shade(n), linewidth=1.5
         )
-        for n in _shown(clouds)
+        for n in _shown_counts(clouds)
     ]
-    usual = float(np.median(wide or tops[:1]))
-    highest = max([*tops, *wide])
-    ax.set_ylim(0, 1.1 * (min(highest, _HIGHEST_DENSITY * usual) or highest or 1.0))
+    typical = float(np.median(single_heights or tall_heights[:1]))
+    highest = max([*tall_heights, *single_heights])
+    ax.set_ylim(0, 1.1 * (min(highest, _MAX_HEIGHT_RATIO * typical) or highest or 1.0))
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
-    ax.axvline(clouds.truth[index], label="_truth", **TRUTH)
-    _frame(ax, clouds, index, "x")
+    ax.axvline(clouds.truth[index], label="_truth", **TRUTH_LOOK)
+    _set_window(ax, clouds, index, "x")
 
 
 def _draw_density(
     ax: Axes, clouds: Posteriors, cloud: Float[np.ndarray, "_ m"], index: int, **look: object
 ) -> float:
-    """Draws the density of one posterior, of the area its draws around the window have; returns its height."""
-    values = clouds.near(cloud, index)[:, 0]
+    """Draws the density of one posterior, whose area is the share of draws around the window; returns its height."""
+    values = clouds.draws_near(cloud, index)[:, 0]
     if len(values) < MIN_DRAWS:
         return 0.0
     x, height = density.marginal(values)
@@ -154,10 +156,10 @@ def _draw_density(
 
 def draw_contours(ax: Axes, clouds: Posteriors, first: int, second: int) -> None:
     """Two parameters: the inner region filled, the outer outlined, the smallest n at the bottom."""
-    _frame(ax, clouds, first, "x")
-    _frame(ax, clouds, second, "y")
+    _set_window(ax, clouds, first, "x")
+    _set_window(ax, clouds, second, "y")
     for n in clouds.counts:
-        points = clouds.near(clouds.tall[n], first, second)
+        points = clouds.draws_near(clouds.tall[n], first, second)
         if len(points) < MIN_DRAWS:
             continue
         color = clouds.shade(n)
@@ -169,12 +171,12 @@ def draw_contours(ax: Axes, clouds: Posteriors, first: int, second: int) -> None
     ax.plot(*clouds.truth[[first, second]], marker="o", markersize=3.0, color="black", label="_truth")
 
 
-def _frame(ax: Axes, clouds: Posteriors, index: int, which: str) -> None:
+def _set_window(ax: Axes, clouds: Posteriors, index: int, axis: str) -> None:
     """The window of one parameter along x or y; grey where the prior is zero."""
     low, high = clouds.window(index)
     first, last = clouds.box[index]
-    getattr(ax, f"set_{which}lim")(low, high)
-    span = ax.axvspan if which == "x" else ax.axhspan
+    getattr(ax, f"set_{axis}lim")(low, high)
+    span = ax.axvspan if axis == "x" else ax.axhspan
     for start, end in ((low, first), (last, high)):
         if start < end:
             span(start, end, color="0.93", linewidth=0, zorder=0, label="_outside the prior")
@@ -187,18 +189,21 @@ def posterior_entries(clouds: Posteriors, *, dots: bool = False) -> list[Line2D]
     """
     entries = []
     if clouds.single:
-        every = range(len(clouds.names))
-        seen = sum(len(clouds.near(cloud, *every)) >= MIN_DRAWS for cloud in clouds.single.values())
+        parameters = range(len(clouds.names))
+        seen = sum(
+            len(clouds.draws_near(cloud, *parameters)) >= MIN_DRAWS for cloud in clouds.single.values()
+        )
         count = f"{seen} of {len(clouds.single)}" if seen < len(clouds.single) else str(seen)
         text = f"n = 1, {count} observations"
         entries.append(Line2D([], [], color=clouds.shade(1), label=text, linewidth=0.7, alpha=0.7))
-    for n in _shown(clouds):
-        unseen = clouds.unseen(n)
+    for n in _shown_counts(clouds):
+        unseen = clouds.unseen_share(n)
         text = f"n = {n}" + (f" ({100 * unseen:.0f} % not shown)" if unseen > _MIN_UNSEEN_SHARE else "")
         entries.append(Line2D([], [], color=clouds.shade(n), linewidth=1.8, label=text))
     dot = {"marker": "o", "markersize": 3.0} if dots else {}
-    return [*entries, Line2D([], [], label="true parameter", **TRUTH, **dot)]
+    return [*entries, Line2D([], [], label="true parameter", **TRUTH_LOOK, **dot)]
 
 
-def _shown(clouds: Posteriors) -> list[int]:
+def _shown_counts(clouds: Posteriors) -> list[int]:
+    """The n with a density of all observations together."""
     return [n for n in clouds.counts if n > 1 or not clouds.single]

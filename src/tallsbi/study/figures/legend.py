@@ -16,14 +16,14 @@ from tallsbi.study.figures.points import Line
 
 Entry = Line2D | Patch
 
-ABOVE, BELOW = "above the axis", "below the axis"
-LOST = "lost"  # runs: see tallsbi.metrics.validity
-INVALID = "invalid"  # comparisons: see there
-PARTIAL = "lost left out"  # of a mean, drawn hollow
-DOUBTFUL = "references in doubt"  # they did not pass their checks
+ABOVE_AXIS, BELOW_AXIS = "above the axis", "below the axis"
+LOST_RUNS = "lost"  # as tallsbi.metrics.validity defines it
+INVALID_COMPARISONS = "invalid"  # as the same module defines it
+INCOMPLETE_MEAN = "lost left out"  # drawn hollow
+DOUBTFUL_REFERENCES = "references in doubt"  # they did not pass their checks
 ALL_SETS = "mean of all sets"
-WIDENED = "paper's axis ends"
-DOTTED = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
+PAPER_AXIS_END = "paper's axis ends"
+PAPER_AXIS_END_LOOK = {"color": "0.6", "linewidth": 0.8, "linestyle": ":"}
 ALL_SETS_LOOK = {"linewidth": 0.6, "alpha": 0.6, "marker": ".", "markersize": 2.0}
 
 
@@ -38,7 +38,7 @@ def line_entries(lines: Sequence[Line]) -> list[Entry]:
 
 
 def spread_entry(unit: str, counts: Collection[int], *, bars: bool = False) -> Entry:
-    """What the band or the bars show: means over sets, seeds or classifiers (`unit`), and how many the rows have."""
+    """What the band or the bars show; `unit`: set, seed or classifier; `counts`: how many of them the rows have."""
     if max(counts) == 1:
         return Line2D([], [], linestyle="none", label=f"one {unit}, no {'bar' if bars else 'band'}")
     label = f"mean ± std of {unit}s" if len(counts) > 1 else f"mean ± std, {max(counts)} {unit}s"
@@ -47,28 +47,32 @@ def spread_entry(unit: str, counts: Collection[int], *, bars: bool = False) -> E
     return Patch(color=style.NEUTRAL, alpha=0.2, linewidth=0, label=label)
 
 
-def mark_entries(states: Container[str], *, counted: bool) -> list[Entry]:
+def mark_entries(mark_kinds: Container[str], *, counted: bool) -> list[Entry]:
     """An entry per kind of mark that occurs; `counted`: a mark says how many runs are lost."""
     k = "k " if counted else ""
     kinds = {
         ALL_SETS: ALL_SETS_LOOK,
-        ABOVE: _text(r"$\uparrow$", 5.0),
-        BELOW: _text(r"$\downarrow$", 5.0),
-        LOST: _text(rf"$\times {k}$", 9.0 if counted else 5.0),
-        INVALID: _text(rf"$\emptyset {k}$", 9.0 if counted else 5.0),
-        PARTIAL: {"linestyle": "none", "marker": "o", "markerfacecolor": "white"},
-        DOUBTFUL: _text("$?k$", 7.0),
-        WIDENED: DOTTED,
+        ABOVE_AXIS: _text_marker(r"$\uparrow$", 5.0),
+        BELOW_AXIS: _text_marker(r"$\downarrow$", 5.0),
+        LOST_RUNS: _text_marker(rf"$\times {k}$", 9.0 if counted else 5.0),
+        INVALID_COMPARISONS: _text_marker(rf"$\emptyset {k}$", 9.0 if counted else 5.0),
+        INCOMPLETE_MEAN: {"linestyle": "none", "marker": "o", "markerfacecolor": "white"},
+        DOUBTFUL_REFERENCES: _text_marker("$?k$", 7.0),
+        PAPER_AXIS_END: PAPER_AXIS_END_LOOK,
     }
-    names = {LOST: f"{k}{LOST}", INVALID: f"{k}{INVALID}", DOUBTFUL: f"k {DOUBTFUL}"}
+    names = {
+        LOST_RUNS: f"{k}{LOST_RUNS}",
+        INVALID_COMPARISONS: f"{k}{INVALID_COMPARISONS}",
+        DOUBTFUL_REFERENCES: f"k {DOUBTFUL_REFERENCES}",
+    }
     return [
         Line2D([], [], label=names.get(kind, kind), **{"color": style.NEUTRAL, **look})
         for kind, look in kinds.items()
-        if kind in states
+        if kind in mark_kinds
     ]
 
 
-def _text(marker: str, size: float) -> dict[str, object]:
+def _text_marker(marker: str, size: float) -> dict[str, object]:
     return {"linestyle": "none", "marker": marker, "markersize": size, "markeredgewidth": 0.4}
 
 

@@ -7,25 +7,25 @@ from matplotlib.figure import Figure
 
 from tallsbi.study.figures import style
 
-# By column of the data: the least that a figure needs to show its subject, and what it is called. As many as the tests
-# behind the ledger need.
-NEEDED = {
+# By column of the data: the least value with which a figure shows its subject, and the name of the values. The same as
+# the tests behind the ledger need.
+MIN_VALUES = {
     "samples": (500, "draws per posterior"),
     "steps": (400, "time steps"),
     "calibration": (1000, "calibration pairs"),
     "permutations": (50, "permutations"),
 }
-HEIGHT = 0.2  # inches
+LINE_HEIGHT = 0.2  # inches
 _COLOR = "#A3341F"
 
 
 def shortfall(frame: pd.DataFrame, *columns: str) -> str:
     """A sentence on what the largest runs of the frame have too little of; empty if they have enough."""
-    most = {column: int(frame[column].max()) for column in columns}
+    largest = {column: int(frame[column].max()) for column in columns}
     lacking = [
         f"{count} {name} ({least} are needed)"
-        for column, count in most.items()
-        for least, name in [NEEDED[column]]
+        for column, count in largest.items()
+        for least, name in [MIN_VALUES[column]]
         if count < least
     ]
     return f"too small a run for this figure: {', '.join(lacking)}" if lacking else ""
@@ -46,4 +46,4 @@ def warn(figure: Figure, *sentences: str) -> float:
     lines = [sentence for sentence in sentences if sentence]
     if lines:
         figure.suptitle("\n".join(lines), color=_COLOR, fontsize=style.RC["legend.fontsize"])
-    return HEIGHT * len(lines)
+    return LINE_HEIGHT * len(lines)

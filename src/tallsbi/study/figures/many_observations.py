@@ -12,17 +12,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tallsbi.study.figures import style
-from tallsbi.study.figures.axes import X_LABELS, logarithmic, ticked
+from tallsbi.study.figures.axes import X_LABELS, logarithmic_axis, ticked_axis
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import Panel
 from tallsbi.study.figures.points import Line, method_lines
 from tallsbi.study.figures.sbibm_panels import count_sets
-from tallsbi.study.figures.steps_vs_accuracy import DECADES, SELF, SELF_LOOK
+from tallsbi.study.figures.steps_vs_accuracy import DECADES, draw_self_distance, self_entries
 from tallsbi.study.settings.artifacts import TaskRows
 
 COLUMNS = {"error": "error (sW / spread)", "seconds": "seconds per posterior", "memory": "peak memory (MiB)"}
-GROWTH, UNKNOWN = "proportional to n", "not measured\non this system"
+GROWTH_LABEL, NOT_MEASURED = "proportional to n", "not measured\non this system"
 _GROWTH_LOOK = {"color": "0.5", "linestyle": (0, (5, 2, 1, 2)), "linewidth": 0.7}
 
 
@@ -38,38 +38,34 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
         part = frame[frame.task == task]
         panels = [_panel(part, lines, column, layout.width) for column in COLUMNS]
         rows.append((f"{settings.labels[task]}\n{count_sets(part)}", panels))
-    levels = [Line2D([], [], label=SELF, **SELF_LOOK)] if frame.error_self.notna().any() else []
-    levels.append(Line2D([], [], label=GROWTH, **_GROWTH_LOOK))
+    levels = [*self_entries(frame.error_self), Line2D([], [], label=GROWTH_LABEL, **_GROWTH_LOOK)]
     sets = {part["set"].nunique() for _, part in frame.groupby("task")}
     return grid(
         rows,
         list(COLUMNS.values()),
         layout,
-        lambda states: [*legend_entries(lines, states, "set", sets), *levels],
+        lambda mark_kinds: [*legend_entries(lines, mark_kinds, "set", sets), *levels],
         warnings=[shortfall(frame, "samples", "steps")],
     )
 
 
 def _panel(frame: pd.DataFrame, lines: list[Line], column: str, width: float) -> Panel:
-    x_axis = ticked(frame.n.unique().tolist(), width, X_LABELS["n"])
+    x_axis = ticked_axis(frame.n.unique().tolist(), width, X_LABELS["n"])
     means = frame[np.isfinite(frame[column])].groupby(["method", "steps", "n"])[column].mean()
     if column == "error":
-        floor = frame.groupby("n").error_self.mean()
-        y_axis, under = logarithmic([*means, *floor], decades=DECADES), partial(_self_distance, floor)
-        return Panel(frame, lines, column, x_axis, y_axis, unit="set", doubt="point", under=under)
-    under = partial(_growth, sorted(frame.n.unique().tolist()), means.max())
-    return Panel(frame, lines, column, x_axis, logarithmic(means), unit="set", marks=False, under=under)
+        self_distances = frame.groupby("n").error_self.mean()
+        y_axis = logarithmic_axis([*means, *self_distances], decades=DECADES)
+        background = partial(draw_self_distance, self_distances)
+        return Panel(frame, lines, column, x_axis, y_axis, unit="set", doubt="point", background=background)
+    y_axis = logarithmic_axis(means)
+    background = partial(_draw_growth, sorted(frame.n.unique().tolist()), means.max())
+    return Panel(frame, lines, column, x_axis, y_axis, unit="set", marks=False, background=background)
 
 
-def _self_distance(floor: pd.Series, ax: Axes) -> None:
-    if floor.notna().any():
-        ax.plot(floor.index, floor, label="_self", **SELF_LOOK)
-
-
-def _growth(n: list[int], top: float, ax: Axes) -> None:
-    """A line through the largest cost; or that nothing was measured."""
-    if np.isfinite(top):
-        ax.plot(n, [top * value / max(n) for value in n], label="_growth", zorder=1.5, **_GROWTH_LOOK)
+def _draw_growth(n: list[int], largest: float, ax: Axes) -> None:
+    """A line in proportion to n through the largest cost; or a note that nothing was measured."""
+    if np.isfinite(largest):
+        ax.plot(n, [largest * value / max(n) for value in n], label="_growth", zorder=1.5, **_GROWTH_LOOK)
     else:
         place = {"transform": ax.transAxes, "ha": "center", "va": "center", "color": style.NEUTRAL}
-        ax.text(0.5, 0.5, UNKNOWN, **place)
+        ax.text(0.5, 0.5, NOT_MEASURED, **place)

@@ -19,7 +19,7 @@ from tallsbi.study.settings.artifacts import Pedagogical
 ANALYTIC, METHOD = "analytic", "GAUSS"
 SHARES = (0.5, 0.95)
 _OUTLINES = {ANALYTIC: ("0.1", "-", 1.1), METHOD: ("tab:blue", (0, (3, 1.5)), 1.3)}
-_TRUTH = {"marker": "X", "markersize": 5.0, "color": "#D62728", "markeredgecolor": "white"}
+_TRUTH_LOOK = {"marker": "X", "markersize": 5.0, "color": "#D62728", "markeredgecolor": "white"}
 
 
 def draw(data: Mapping[str, pd.DataFrame], settings: Pedagogical) -> Figure:
@@ -29,18 +29,18 @@ def draw(data: Mapping[str, pd.DataFrame], settings: Pedagogical) -> Figure:
     theta = np.asarray(settings.theta, float)
     clouds = {n: {source: _cloud(samples, n, source) for source in _OUTLINES} for n in counts}
     windows = {n: _window(clouds[n][ANALYTIC], theta) for n in counts}
-    widest = _enclosing(list(windows.values()))
+    common = _enclosing(list(windows.values()))
     with style.context():
         width = max(1.75 * len(counts) + 0.6, 4.4)
         figure = Figure(figsize=(width, 4.15), layout="compressed")
         axes = figure.subplots(2, len(counts), squeeze=False)
         for column, n in zip(axes.T, counts, strict=True):
-            for ax, window in zip(column, (widest, windows[n]), strict=True):
+            for ax, window in zip(column, (common, windows[n]), strict=True):
                 _panel(ax, clouds[n], theta, *window)
             lost = int(((samples.n == n) & (samples.source == METHOD)).sum()) - len(clouds[n][METHOD])
             column[0].set_title(style.title("n", n) + (f"\n{lost} samples not finite" if lost else ""))
-            if windows[n] != widest:
-                _frame(column[0], *windows[n])
+            if windows[n] != common:
+                _outline(column[0], *windows[n])
         for ax, text in zip(axes[:, -1], ("same window", "own window"), strict=True):
             style.row_title(ax, text)
         for ax in axes[0, 1:]:
@@ -62,7 +62,7 @@ def _cloud(samples: pd.DataFrame, n: int, source: str) -> np.ndarray:
 
 def _enclosing(windows: list[tuple[tuple[float, float], float]]) -> tuple[tuple[float, float], float]:
     """The smallest square that holds all windows, as centre and half-width."""
-    centres, halves = np.array([w[0] for w in windows]), np.array([[w[1]] for w in windows])
+    centres, halves = np.array([centre for centre, _ in windows]), np.array([[half] for _, half in windows])
     low, high = (centres - halves).min(0), (centres + halves).max(0)
     return tuple((low + high) / 2), float((high - low).max() / 2)
 
@@ -98,15 +98,15 @@ def _panel(
             middle, *shape = ellipse(clouds[source], share)
             outline = {"edgecolor": color, "linestyle": line, "linewidth": width, "facecolor": "none"}
             ax.add_patch(Ellipse(middle, *shape[:2], angle=shape[2], label=f"_{source} {share}", **outline))
-    ax.plot(*theta, linestyle="none", markeredgewidth=0.6, label="_truth", **_TRUTH)
+    ax.plot(*theta, linestyle="none", markeredgewidth=0.6, label="_truth", **_TRUTH_LOOK)
     limits = [(middle - half, middle + half) for middle in centre]
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
 
 
-def _frame(ax: Axes, centre: Sequence[float], half: float) -> None:
-    """Outlines in the common window what the panel below shows."""
+def _outline(ax: Axes, centre: Sequence[float], half: float) -> None:
+    """A square in the common window around what the panel below shows."""
     corner = (centre[0] - half, centre[1] - half)
     edge = {"fill": False, "edgecolor": "0.45", "linewidth": 0.6}
     ax.add_patch(Rectangle(corner, 2 * half, 2 * half, label="_own", **edge))
@@ -120,5 +120,7 @@ def _handles() -> list[Line2D]:
     ]
     dot = {"marker": ".", "linestyle": "none", "color": _OUTLINES[METHOD][0]}
     handles.append(Line2D([], [], label=f"{METHOD} samples", **dot))
-    handles.append(Line2D([], [], linestyle="none", markeredgewidth=0.6, label="true parameter", **_TRUTH))
+    handles.append(
+        Line2D([], [], linestyle="none", markeredgewidth=0.6, label="true parameter", **_TRUTH_LOOK)
+    )
     return handles

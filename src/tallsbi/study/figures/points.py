@@ -22,10 +22,10 @@ class Line:
 
     def of(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of the line."""
-        keep = np.ones(len(frame), bool)
+        selected = np.ones(len(frame), bool)
         for column, value in self.where.items():
-            keep &= (frame[column] == value).to_numpy()
-        return frame[keep]
+            selected &= (frame[column] == value).to_numpy()
+        return frame[selected]
 
 
 def method_lines(frame: pd.DataFrame) -> list[Line]:
@@ -39,7 +39,7 @@ def method_lines(frame: pd.DataFrame) -> list[Line]:
     return lines
 
 
-def plain_lines(frame: pd.DataFrame) -> list[Line]:
+def lines_without_steps(frame: pd.DataFrame) -> list[Line]:
     """A line per method, whatever its T."""
     return [Line({"method": name}, name, style.method_look(name)) for name in dict.fromkeys(frame.method)]
 
@@ -53,7 +53,8 @@ def noise_lines(frame: pd.DataFrame) -> list[Line]:
 def points(
     frame: pd.DataFrame, y: str, by: str, place: str | None = None, *, strict: bool = False
 ) -> pd.DataFrame:
-    """A point per value of `by`: its `x`, `mean` and `std` of y (NaN for one run), runs `lost` and `invalid`.
+    """A point per value of `by`: its `x`, `mean` and `std` of y (NaN for one run), and the numbers of `runs`, of `lost`
+    and of `invalid` ones.
 
     `x` is the mean of the column `place`, by default the value of `by`. A run without a finite y is lost; but if the
     data say whether y is valid, and the run is not lost, the comparison is invalid. The mean is that of the other

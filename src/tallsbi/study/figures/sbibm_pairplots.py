@@ -25,9 +25,9 @@ from tallsbi.study.figures.limits import shortfall, warn
 from tallsbi.study.settings.artifacts import TaskRows
 
 REFERENCE, METHOD = "reference", "GAUSS"
-_MAPS = {REFERENCE: "Greens", METHOD: "Blues"}
+_COLOR_MAPS = {REFERENCE: "Greens", METHOD: "Blues"}
 _PANEL, _GAP = 0.8, 0.45  # inches
-_TRUTH = {"color": "black", "linewidth": 0.7, "linestyle": ":"}
+_TRUTH_LOOK = {"color": "black", "linewidth": 0.7, "linestyle": ":"}
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ def draw(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Figure:
     sizes = [len(block.names) for block in blocks]
     counts = sorted({n for block in blocks for n in block.counts})
     width, height = _PANEL * sum(sizes) + _GAP * len(sizes), _PANEL * max(sizes) + 1.2
-    few = shortfall(pd.DataFrame({"samples": [pairs["sample"].nunique()]}), "samples")
+    warning = shortfall(pd.DataFrame({"samples": [pairs["sample"].nunique()]}), "samples")
     with style.context():
         figure = Figure()
-        height += warn(figure, few)
+        height += warn(figure, warning)
         figure.set_size_inches(width, height)
         left = _GAP
         for block, size in zip(blocks, sizes, strict=True):
@@ -120,7 +120,7 @@ def symbol(name: str) -> str:
 
 def shade(source: str, n: int, counts: Sequence[int]) -> tuple[float, ...]:
     """Dark for the smallest n, light for the largest, as in the paper; the lightest still shows on white."""
-    return density.shade(_MAPS[source], (0.95, 0.5), n, counts)
+    return density.shade(_COLOR_MAPS[source], (0.95, 0.5), n, counts)
 
 
 def _window(block: Block, index: int) -> tuple[float, float]:
@@ -133,12 +133,13 @@ def _window(block: Block, index: int) -> tuple[float, float]:
 
 
 def _enlarged(block: Block, index: int) -> tuple[float, float]:
-    """The mode of the largest n around the true parameter, up to three times wider if GAUSS lies beside it."""
+    """A window of the width of the largest n's mode around the true parameter, up to three times as wide if GAUSS lies
+    beside it."""
     n, theta = block.counts[-1], block.theta[index]
     half = 4.5 * density.mode_width(block.clouds[n, REFERENCE][:, index])
     method = block.clouds.get((n, METHOD))
     if method is not None and len(method) >= MIN_DRAWS:
-        # Half of the samples may be in another mode, so it is the nearer ones that count.
+        # Half of the samples may be in another mode, so only the nearer ones count.
         nearer = float(np.quantile(np.abs(method[:, index] - theta), 0.4))
         half = float(np.clip(2 * nearer, half, 3 * half))
     return float(theta - half), float(theta + half)
@@ -151,12 +152,12 @@ def _contours(ax: Axes, block: Block, first: int, second: int, counts: Sequence[
             continue
         color = shade(source, n, block.counts)
         x, y, height = density.joint(cloud[:, [first, second]])
-        steps = density.levels(height, SHARES)
+        levels = density.levels(height, SHARES)
         if source == REFERENCE:
-            faint = [(*color[:3], alpha) for alpha in (0.4, 0.8)]
-            ax.contourf(x, y, height.T, [*steps, 1.01 * height.max()], colors=faint)
+            colors = [(*color[:3], alpha) for alpha in (0.4, 0.8)]
+            ax.contourf(x, y, height.T, [*levels, 1.01 * height.max()], colors=colors)
         else:
-            ax.contour(x, y, height.T, steps, colors=[color], linewidths=[0.7, 1.1])
+            ax.contour(x, y, height.T, levels, colors=[color], linewidths=[0.7, 1.1])
     ax.plot(*block.theta[[first, second]], marker="o", markersize=2.2, color="black", label="_truth")
 
 
@@ -175,7 +176,7 @@ def _marginals(ax: Axes, block: Block, index: int) -> None:
                 ax.fill_between(x, height / top, color=color, alpha=0.45, linewidth=0, label=f"_{source} {n}")
             else:
                 ax.plot(x, height / top, color=color, linewidth=1.0, label=f"_{source} {n}")
-    ax.axvline(block.theta[index], label="_truth", **_TRUTH)
+    ax.axvline(block.theta[index], label="_truth", **_TRUTH_LOOK)
     ax.set_ylim(0, 1.35)
     ax.spines["left"].set_visible(False)
 
@@ -185,5 +186,5 @@ def _handles(counts: Sequence[int]) -> list[Line2D | Patch]:
         Patch(color=shade(REFERENCE, n, counts), alpha=0.75, label=f"{REFERENCE}, n = {n}") for n in counts
     ]
     lines = [Line2D([], [], color=shade(METHOD, n, counts), label=f"{METHOD}, n = {n}") for n in counts]
-    truth = {"marker": "o", "markersize": 2.5, **_TRUTH}
+    truth = {"marker": "o", "markersize": 2.5, **_TRUTH_LOOK}
     return [*filled, *lines, Line2D([], [], label="true parameter", **truth)]

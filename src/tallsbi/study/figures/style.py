@@ -91,10 +91,11 @@ def method_look(method: str, rank: int = 0) -> Look:
     `rank` tells apart the lines of one method with several T: 0 is the one with the most steps.
     """
     lines = _CLIPPED_LINES if method.endswith(CLIP_SUFFIX) else _LINES_BY_STEPS
-    return replace(METHODS.get(base_name(method)) or _other(base_name(method)), line=lines[rank % len(lines)])
+    look = METHODS.get(base_name(method)) or _look_from_name(base_name(method))
+    return replace(look, line=lines[rank % len(lines)])
 
 
-def _other(method: str) -> Look:
+def _look_from_name(method: str) -> Look:
     colors = len(_OTHER_COLORS)
     code = zlib.crc32(method.encode())
     return Look(_OTHER_COLORS[code % colors], _OTHER_MARKERS[code // colors % len(_OTHER_MARKERS)])

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tallsbi.study.figures import style
-from tallsbi.study.figures.axes import X_LABELS, Axis, ticked
+from tallsbi.study.figures.axes import X_LABELS, Axis, ticked_axis
 from tallsbi.study.figures.grid import Layout, grid, legend_entries
 from tallsbi.study.figures.limits import shortfall
 from tallsbi.study.figures.panels import Panel
@@ -21,7 +21,7 @@ Data = Mapping[str, pd.DataFrame]
 
 def sw_vs_n(data: Data, settings: ToyFigures, *, hidden: Collection[str] = ()) -> Figure:
     """Rows: Gaussian and mixture; columns: noise levels; lines: methods but those `hidden`."""
-    metrics = _without(data["metrics"], hidden)
+    metrics = _without_methods(data["metrics"], hidden)
     prior = settings.prior
     titles = {style.GAUSSIANS[prior]: f"Gaussian, {style.PRIORS[prior]}", "mixture": "Gaussian mixture"}
     rows = problem_rows(metrics, titles, settings.dim)
@@ -30,7 +30,7 @@ def sw_vs_n(data: Data, settings: ToyFigures, *, hidden: Collection[str] = ()) -
 
 def by_dim(data: Data, settings: ToyFigures, *, hidden: Collection[str] = ()) -> Figure:
     """The Gaussian; rows: dimensions m; columns: noise levels; lines: methods but those `hidden`."""
-    metrics = _without(_gaussian(data, settings), hidden)
+    metrics = _without_methods(_gaussian(data, settings), hidden)
     rows = [(style.title("m", m), part) for m, part in metrics.groupby("m")]
     return toy_grid(rows, "noise", method_lines(metrics), settings.metric)
 
@@ -55,7 +55,7 @@ def toy_grid(
     shown = pd.concat([frame for _, frame in rows])
     columns = sorted(shown[column].unique().tolist())
     layout = Layout(len(rows), len(columns))
-    x_axis = ticked(shown.n.unique().tolist(), layout.width, X_LABELS["n"])
+    x_axis = ticked_axis(shown.n.unique().tolist(), layout.width, X_LABELS["n"])
     keys = {"unit": "seed", "strict": True, "doubt": "point", "best": 0.0}
     panels = [
         (
@@ -67,12 +67,12 @@ def toy_grid(
         )
         for title, frame in rows
     ]
-    used = [line for line in lines if len(line.of(shown))]
+    used_lines = [line for line in lines if len(line.of(shown))]
     return grid(
         panels,
         [style.title(column, value) for value in columns],
         layout,
-        lambda states: legend_entries(used, states, "seed", {shown.seed.nunique()}),
+        lambda mark_kinds: legend_entries(used_lines, mark_kinds, "seed", {shown.seed.nunique()}),
         label=style.METRICS.get(metric, metric),
         warnings=[shortfall(shown, "samples", "steps")],
     )
@@ -93,7 +93,7 @@ def problem_rows(frame: pd.DataFrame, titles: Mapping[str, str], dim: int) -> li
     return rows
 
 
-def _without(frame: pd.DataFrame, methods: Collection[str]) -> pd.DataFrame:
+def _without_methods(frame: pd.DataFrame, methods: Collection[str]) -> pd.DataFrame:
     """The frame without some methods and their clipped variants."""
     return frame[~frame.method.map(style.base_name).isin(list(methods))]
 

@@ -1,4 +1,4 @@
-"""The settings of tables and figures, by the names that workflow/artifacts.yaml uses."""
+"""The settings of tables and figures, by the names that workflow/artifacts.yaml uses for them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ JRNMM_LABELS = {"C": "$C$", "mu": r"$\mu$", "sigma": r"$\sigma$", "g": "$g$"}
 
 def other_run(study: Study) -> str:
     """The run of the same scale under the other protocol."""
-    other = {"published": "stated", "stated": "published"}[study.config["protocol"]]
-    return run_name({**study.config, "protocol": other})
+    protocol = {"published": "stated", "stated": "published"}[study.config["protocol"]]
+    return run_name({**study.config, "protocol": protocol})
 
 
 def _toy_metric(study: Study) -> str:
@@ -98,4 +98,4 @@ SETTINGS: Mapping[str, Callable[[Study, Sequence[str]], Settings]] = {
     "claims": _claims,
     "run": lambda study, _: settings.RunName(run_name(study.config)),
 }
-"""Given the study and the tasks that the artifact shows."""
+"""Functions of the study and of the tasks that the artifact shows."""

@@ -3,7 +3,7 @@
 from functools import cached_property, partial
 from typing import Any
 
-from tallsbi.study.parts.part import TrainedPart, both
+from tallsbi.study.parts.part import TrainedPart, with_clipped
 from tallsbi.study.settings.batch import share
 from tallsbi.study.settings.measure import CalibrationTestSettings, DiracSettings
 from tallsbi.study.settings.problem import ProblemSettings
@@ -12,8 +12,8 @@ from tallsbi.study.settings.simulate import ObserveSettings, SimulateSettings
 from tallsbi.study.settings.sized_sample import SizedSampleSettings
 
 EMBEDDING = (64, 64, 64, 32)
-WITHOUT_NOISE = {"covariances": "whitened", "cov_steps": 30}  # the covariances of GAUSS for calibration draws
-SINGLE_DRAWS = 1000  # of each single observation: as many as a density estimate can show
+NOISELESS_COVARIANCES = {"covariances": "whitened", "cov_steps": 30}  # of GAUSS for calibration draws
+SINGLE_DRAWS = 1000  # given each single observation: as many as a density estimate can show
 
 
 class JrnmmPart(TrainedPart):
@@ -58,11 +58,11 @@ class JrnmmPart(TrainedPart):
     @cached_property
     def sampled(self) -> dict[str, tuple[str, ...]]:
         jobs = {
-            self._folder(problem, size, variant, algorithm): both(algorithm)
+            self._folder(problem, size, variant, method): with_clipped(method)
             for problem in self.problems
             for size in self.n_train
             for variant in ("samples", "calibration")
-            for algorithm in self.methods
+            for method in self.methods
         }
         single = {
             self._folder(problem, size, "single", "GAUSS"): ("GAUSS",)
@@ -108,24 +108,24 @@ class JrnmmPart(TrainedPart):
         return ObserveSettings(seed, self.problem(problem, truth=True), 1, self.section["observations"])
 
     def sample(
-        self, problem: str, n_train: int, variant: str, algorithm: str, batch: str
+        self, problem: str, n_train: int, variant: str, method: str, batch: str
     ) -> SizedSampleSettings:
-        """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for each observation."""
-        options = partial(self.options, algorithm, self.section["max_steps"])
+        """`samples` for a batch of the n, `calibration` for a batch of the pairs, `single` for single observations."""
+        options = partial(self.options, method, self.section["max_steps"])
         if variant == "calibration":
-            # As many samples for the covariances of GAUSS as elsewhere would dominate the whole study; few are
-            # honest only without noise (docs/jrnmm.md).
-            few = options(cov_samples=self.calibration["cov_samples"])
-            few |= WITHOUT_NOISE if "covariances" in few else {}
-            given = {"names": both(algorithm), "n_obs": self.n_obs, "samples": 1, "batch": batch}
-            return self.sampling(problem, {algorithm: few}, kind=variant, n_train=n_train, **given)
+            # With as many samples as elsewhere the covariances of GAUSS would dominate the whole study. With few
+            # samples they are right only without noise (docs/jrnmm.md).
+            settings = options(cov_samples=self.calibration["cov_samples"])
+            settings |= NOISELESS_COVARIANCES if "covariances" in settings else {}
+            fields = {"names": with_clipped(method), "n_obs": self.n_obs, "samples": 1, "batch": batch}
+            return self.sampling(problem, {method: settings}, kind=variant, n_train=n_train, **fields)
         if variant == "single":
             samples = min(self.section["samples"], SINGLE_DRAWS)
-            given = {"kind": "single", "names": (algorithm,), "n_obs": [1], "samples": samples}
+            fields = {"kind": "single", "names": (method,), "n_obs": [1], "samples": samples}
         else:
             n_obs = self.n_obs[share(len(self.n_obs), batch, "n")]
-            given = {"kind": "tall", "names": both(algorithm), "n_obs": n_obs}
-        return self.sampling(problem, {algorithm: options()}, n_train=n_train, **given)
+            fields = {"kind": "tall", "names": with_clipped(method), "n_obs": n_obs}
+        return self.sampling(problem, {method: options()}, n_train=n_train, **fields)
 
     def test_calibration(self, n: int) -> CalibrationTestSettings:
         return CalibrationTestSettings.take(self.calibration, n=n)

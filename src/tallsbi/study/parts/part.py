@@ -16,7 +16,7 @@ from tallsbi.study.settings.train import TrainSettings
 from tallsbi.training.settings import TrainingSettings
 
 
-def both(method: str) -> tuple[str, str]:
+def with_clipped(method: str) -> tuple[str, str]:
     """A method and its clipped variant."""
     return method, method + CLIP_SUFFIX
 
@@ -38,16 +38,16 @@ class Part:
 
     @cached_property
     def methods(self) -> dict[str, dict[str, Any]]:
-        """The settings of each method that takes part."""
+        """The settings of each method that takes part in this part."""
         return self.methods_of(self.name)
 
     @property
     def runs(self) -> list[str]:
         """The methods, plain and clipped."""
-        return [run for method in self.methods for run in both(method)]
+        return [run for method in self.methods for run in with_clipped(method)]
 
     def methods_of(self, part: str) -> dict[str, dict[str, Any]]:
-        """The same of any part, without the key that says so."""
+        """The same for any part; the settings are without the key `parts`."""
         return {
             name: {key: value for key, value in settings.items() if key != "parts"}
             for name, settings in self.config["methods"].items()
@@ -55,10 +55,10 @@ class Part:
         }
 
     def with_shared(self, options: Mapping[str, Mapping[str, Any]], switch_over: float) -> Methods:
-        """Methods with what all share; those with more time steps than others are the caller's business."""
+        """Methods with the settings that all share; `options` are the settings of each, time steps included."""
         ddim = self.config["ddim"]
         return Methods(
-            options={name: dict(each) for name, each in options.items()},
+            options={name: dict(settings) for name, settings in options.items()},
             eta=dict(ddim["eta"]),
             eta_default=ddim["eta_default"],
             clip=self.config["clip"],
@@ -82,30 +82,30 @@ class TrainedPart(Part):
     @property
     @abstractmethod
     def sampled(self) -> dict[str, tuple[str, ...]]:
-        """The runs of every sampling job, batches aside, by its folder below the results: the algorithm, clipped or
-        not, or both."""
+        """The runs of every sampling job by its folder below the results, whatever the batch: the method plain,
+        clipped, or both."""
 
     def folders(self, *forms: str) -> list[str]:
-        """The folders of the jobs with these outputs: `plain`, `clipped`, or both."""
+        """The folders of the jobs with exactly these outputs: `plain`, `clipped`, or both."""
         suffixes = {"plain": "", "clipped": CLIP_SUFFIX}
-        wanted = {suffixes[form] for form in forms}
+        form_suffixes = {suffixes[form] for form in forms}
         return [
             folder
             for folder, names in self.sampled.items()
-            if {name.removeprefix(base_name(name)) for name in names} == wanted
+            if {name.removeprefix(base_name(name)) for name in names} == form_suffixes
         ]
 
-    def _folder(self, problem: str, n_train: int, variant: str, algorithm: str) -> str:
-        return f"{self.name}/{problem}/n_train~{n_train}/{variant}/{algorithm}"
+    def _folder(self, problem: str, n_train: int, variant: str, method: str) -> str:
+        return f"{self.name}/{problem}/n_train~{n_train}/{variant}/{method}"
 
     @property
     @abstractmethod
     def shown_problems(self) -> list[str]:
-        """Those whose loss curves are shown: every candidate is trained for them."""
+        """The problems whose loss curves are shown: every candidate is trained for them."""
 
     @abstractmethod
     def candidates(self, problem: str) -> tuple[Candidate, ...]:
-        """The networks that are trained on the same data."""
+        """What distinguishes the networks that are trained on the same data."""
 
     @abstractmethod
     def published(self, problem: str) -> Candidate:
@@ -113,11 +113,12 @@ class TrainedPart(Part):
 
     @property
     def fits_budget(self) -> bool:
-        """Whether learning rates are chosen by what the budget of this run can fit, not as in the published runs."""
+        """Whether validation chooses the learning rates, to suit the budget of this run, not the published choice."""
         return self.config["sbibm"]["training"]["choice"] == "validation"
 
-    def only(self, problem: str) -> Candidate:
-        """The network that has no rival: the published choice, or with the largest learning rate to fit the budget."""
+    def sole_candidate(self, problem: str) -> Candidate:
+        """The candidate where only one is trained: the published one, or its batch size with the largest learning rate
+        where the budget decides."""
         published, rates = self.published(problem), self.section["training"]["learning_rates"]
         return replace(published, learning_rate=max(rates)) if self.fits_budget else published
 
@@ -132,8 +133,7 @@ class TrainedPart(Part):
     def train(
         self, problem: str, n_train: int, candidate: Candidate | None = None, **changes: Any
     ) -> TrainSettings:
-        """The training of a candidate, or of the one without a rival; `changes` to the settings of the training."""
-        chosen = candidate or self.only(problem)
+        """The training of a candidate, or of the sole one; `changes` to the settings of the training."""
         shared = self.config["sbibm"]["training"]
         training = {
             "epochs": self.section["epochs"],
@@ -141,7 +141,7 @@ class TrainedPart(Part):
             "early_stopping": self.fidelity["early_stopping"],
             "layer_norm": self.fidelity["layer_norm"],
             **self.architecture(),
-            **chosen.as_params(),
+            **(candidate or self.sole_candidate(problem)).as_params(),
             **changes,
         }
         return TrainSettings.take(
@@ -160,24 +160,24 @@ class TrainedPart(Part):
         )
 
     def losses(self) -> CollectSettings:
-        shown = [
+        trainings = tuple(
             Training(problem, n_train, candidate)
             for problem in self.shown_problems
             for n_train in self.n_train
             for candidate in self.candidates(problem)
-        ]
-        return CollectSettings("losses", trainings=tuple(shown))
+        )
+        return CollectSettings("losses", trainings=trainings)
 
     def options(self, method: str, max_steps: int, **changes: Any) -> dict[str, Any]:
         """The settings of a method with at most `max_steps` time steps, and `changes` to those settings it has."""
         settings = self.methods[method]
-        known = {key: value for key, value in changes.items() if key in settings}
-        return {**settings, "steps": min(settings["steps"], max_steps), **known}
+        applicable = {key: value for key, value in changes.items() if key in settings}
+        return {**settings, "steps": min(settings["steps"], max_steps), **applicable}
 
     def sampling(
         self, problem: str, options: Mapping[str, Mapping[str, Any]], **given: Any
     ) -> SizedSampleSettings:
-        """A sampling job: `options` by method; the other fields of the settings are `given` or configured."""
+        """A sampling job: `options` are the settings of each method; other fields are `given` or configured."""
         shared = {
             "problem": self.problem(problem, prior=True),
             "methods": self.with_shared(options, self.fidelity["uniform_switch"]),

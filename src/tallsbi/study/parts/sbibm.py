@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tallsbi.study.parts.part import both
+from tallsbi.study.parts.part import with_clipped
 from tallsbi.study.parts.sbibm_grid import SbibmGrid
 from tallsbi.study.settings.cells import OTHER_BOUNDS, SAMPLES, Cell, Cells
 from tallsbi.study.settings.chains import ChainSettings
@@ -23,12 +23,12 @@ from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
 MIXTURES = ("gmm", "gmm_uniform")  # the tasks with the components of fidelity.gmm_stds
 VARIANTS = (SAMPLES, OTHER_BOUNDS, "guidance", "partial")
-"""The folders of samples of one network size: the paper's, with other bounds, and of the two appendices."""
+"""The folders of samples below a network size: the paper's, those with other bounds, those of the two appendices."""
 
 
 @dataclass(frozen=True, eq=False)
 class SbibmPart(SbibmGrid):
-    """`cells`: what is sampled and measured of the grid of tasks, N_train and runs; without it, all of the grid."""
+    """`cells`: what is sampled and measured of the grid of tasks, N_train and runs; None for the whole grid."""
 
     cells: Cells | None = None
 
@@ -36,15 +36,15 @@ class SbibmPart(SbibmGrid):
 
     def problem(self, name: str, *, prior: bool = False, truth: bool = False) -> ProblemSettings:
         """With the components of a mixture, except for what depends on its prior alone."""
-        configured = name in MIXTURES and not prior
-        return ProblemSettings(name, stds=tuple(self.fidelity["gmm_stds"]) if configured else None)
+        with_stds = name in MIXTURES and not prior
+        return ProblemSettings(name, stds=tuple(self.fidelity["gmm_stds"]) if with_stds else None)
 
     def simulate(self, problem: str, kind: str) -> SimulateSettings:
         """`simulations` for the ordinary networks, or `groups` of observations for partial factorisation."""
-        seed, named = self.config["seed"], self.problem(problem)
+        seed, simulator = self.config["seed"], self.problem(problem)
         if kind == "groups":
-            return SimulateSettings(seed, named, self.most_simulations, self.largest_group)
-        return SimulateSettings(seed, named, self.section["simulations"])
+            return SimulateSettings(seed, simulator, self.most_simulations, self.largest_group)
+        return SimulateSettings(seed, simulator, self.section["simulations"])
 
     def observe(self, problem: str, kind: str) -> ObserveSettings:
         """Observations of the parameter sets; the only `kind` is `observations`."""
@@ -52,12 +52,13 @@ class SbibmPart(SbibmGrid):
         return ObserveSettings(self.config["seed"], self.problem(problem), *sizes)
 
     def reference(self, problem: str) -> ReferenceSettings:
-        named = self.problem(problem)
-        return ReferenceSettings.take(self.section, self.config, problem=named, chains=self.chains)
+        return ReferenceSettings.take(
+            self.section, self.config, problem=self.problem(problem), chains=self.chains
+        )
 
     @property
     def chains(self) -> ChainSettings:
-        """Those behind references without an exact method."""
+        """The chains behind references that have no exact method."""
         return ChainSettings(**self.section["reference"])
 
     # Training
@@ -69,7 +70,7 @@ class SbibmPart(SbibmGrid):
 
     def candidates(self, problem: str) -> tuple[Candidate, ...]:
         """The whole grid for the tasks of the main text; for the others the published choice, or its batch size with
-        every learning rate where the budget is not the published one."""
+        every learning rate where the budget decides."""
         training, published = self.section["training"], self.published(problem)
         if problem not in self.main_tasks and not self.fits_budget:
             return (published,)
@@ -90,7 +91,7 @@ class SbibmPart(SbibmGrid):
         ]
 
     def measured(self, variant: str = SAMPLES) -> list[tuple[str, int]]:
-        """The tasks and N_train that have distances of any run."""
+        """The tasks and N_train with distances of at least one run."""
         tasks = self.problems if variant == SAMPLES else self.other_bounds_tasks
         sizes = self.n_train if variant == SAMPLES else [self.most_simulations]
         return [(task, size) for task in tasks for size in sizes if self.runs_of(task, size, variant)]
@@ -98,10 +99,10 @@ class SbibmPart(SbibmGrid):
     @cached_property
     def sampled(self) -> dict[str, tuple[str, ...]]:
         jobs = {
-            self._folder(task, size, variant, algorithm): self._names(task, size, variant, algorithm)
+            self._folder(task, size, variant, method): self._names(task, size, variant, method)
             for variant in (SAMPLES, OTHER_BOUNDS)
             for task, size in self.measured(variant)
-            for algorithm in self.methods
+            for method in self.methods
         }
         guidance = {
             self._folder(task, size, "guidance", "GAUSS"): ("GAUSS",)
@@ -110,35 +111,37 @@ class SbibmPart(SbibmGrid):
         }
         return {folder: names for folder, names in jobs.items() if names} | guidance
 
-    def _names(self, problem: str, n_train: int, variant: str, algorithm: str) -> tuple[str, ...]:
-        chosen = self.runs_of(problem, n_train, variant)
-        return tuple(run for run in both(algorithm) if run in chosen)
+    def _names(self, problem: str, n_train: int, variant: str, method: str) -> tuple[str, ...]:
+        runs = self.runs_of(problem, n_train, variant)
+        return tuple(run for run in with_clipped(method) if run in runs)
 
     def sample(
-        self, problem: str, n_train: int, variant: str, algorithm: str, batch: str
+        self, problem: str, n_train: int, variant: str, method: str, batch: str
     ) -> SizedSampleSettings:
-        """One algorithm, plain and clipped as far as both are needed; for `guidance` plain, with the prior that the
+        """One method, plain and clipped as far as both are needed; for `guidance` plain, with the prior that the
         network has learned."""
         guidance, other_bounds = variant == "guidance", variant == OTHER_BOUNDS
         return self.sampling(
             problem,
-            {algorithm: self._options(algorithm, problem)},
+            {method: self._options(method, problem)},
             n_train=n_train,
             kind="sets",
-            names=(algorithm,) if guidance else self._names(problem, n_train, variant, algorithm),
+            names=(method,) if guidance else self._names(problem, n_train, variant, method),
             n_obs=self.n_obs_of(problem),
             batch=batch,
             learned_prior=guidance,
             **self._sizes(problem),
-            **({"bounds_factor": self.other_factor} if other_bounds else {}),
+            **({"bounds_factor": self.other_bounds_factor} if other_bounds else {}),
         )
 
     def _sizes(self, problem: str) -> dict[str, Any]:
         return {"samples_by_n": self.section["samples_by_n"], "sets": self.sets_of(problem)}
 
-    def _options(self, algorithm: str, problem: str) -> dict[str, Any]:
-        most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
-        return self.options(algorithm, self.section[most])
+    def _options(self, method: str, problem: str) -> dict[str, Any]:
+        return self.options(method, self._max_steps(problem))
+
+    def _max_steps(self, problem: str) -> int:
+        return self.section["max_steps" if problem in self.main_tasks else "extra_max_steps"]
 
     def measure(self, problem: str, n_train: int, variant: str) -> MeasureSettings:
         if variant in (SAMPLES, OTHER_BOUNDS):
@@ -151,13 +154,13 @@ class SbibmPart(SbibmGrid):
         )
 
     @property
-    def other_factor(self) -> float:
-        """The other factor on the bounds of uniform priors: doubled beside true, whichever the run has elsewhere."""
+    def other_bounds_factor(self) -> float:
+        """The factor on the bounds of uniform priors that the run does not have elsewhere: 2 beside 1, 1 beside 2."""
         return 2.0 if self.fidelity["uniform_bounds_factor"] == 1 else 1.0
 
     @property
     def other_bounds_tasks(self) -> list[str]:
-        return self.known(self.section["bounds_tasks"])
+        return self.present_tasks(self.section["bounds_tasks"])
 
     # Guidance and partial factorisation (appendices)
 
@@ -195,8 +198,8 @@ class SbibmPart(SbibmGrid):
     def sample_groups(self, problem: str, n_train: int) -> SizedSampleSettings:
         names = self.group_methods
         options = {name: self._options(name, problem) for name in names}
-        given = {"kind": "sets", "names": names, "n_obs": [self.group_n], **self._sizes(problem)}
-        return self.sampling(problem, options, n_train=n_train, **given)
+        fields = {"kind": "sets", "names": names, "n_obs": [self.group_n], **self._sizes(problem)}
+        return self.sampling(problem, options, n_train=n_train, **fields)
 
     def collect_partial(self) -> CollectSettings:
         return CollectSettings("partial", methods=tuple(self.group_methods), n=self.group_n)
@@ -208,13 +211,13 @@ class SbibmPart(SbibmGrid):
 
     @property
     def steps_n_obs(self) -> list[int]:
-        """As far as there are references for them; else the largest n there is."""
+        """The configured n that have references; if none has, the largest n of the run."""
         return [n for n in self.section["steps"]["n_obs"] if n in self.n_obs] or [max(self.n_obs)]
 
     def time_many(self, problem: str) -> TimeSettings:
         methods = self.methods_of("beyond")
-        chosen = {name: methods[name] for name in self.section["many"]["methods"] if name in methods}
-        return self._time(problem, "many", chosen)
+        names = [name for name in self.section["many"]["methods"] if name in methods]
+        return self._time(problem, "many", {name: methods[name] for name in names})
 
     def _time(
         self, problem: str, study: str, methods: Mapping[str, Mapping[str, Any]], **given: Any
@@ -231,30 +234,31 @@ class SbibmPart(SbibmGrid):
             bounds_factor=self.fidelity["uniform_bounds_factor"],
         )
 
-    def calibration(self, problem: str, algorithm: str) -> HorizonSettings:
-        """Calibration against n, one algorithm with as many steps as its samples have."""
-        return HorizonSettings.take(self._beyond(problem, algorithm), self.section["horizon"], self.config)
+    def calibration(self, problem: str, method: str) -> HorizonSettings:
+        """Calibration against n, one method with as many steps as its samples have."""
+        return HorizonSettings.take(self._beyond(problem, method), self.section["horizon"], self.config)
 
     def refine(self, problem: str) -> RefineSettings:
-        """Refinements of posteriors of GAUSS_PD, or of another method where there is none; small fits, on the CPU."""
+        """Refinements of the posteriors of GAUSS_PD, or of another method where it is not configured. The fits are
+        small, so they run on the CPU."""
         methods = self.methods_of("beyond")
-        start = next(name for name in ("GAUSS_PD", *methods) if name in methods)
-        given = self._beyond(problem, start) | {"device": "cpu"}
-        return RefineSettings.take(given, self.section["refined"], self.config["metrics"], self.config)
+        method = next(name for name in ("GAUSS_PD", *methods) if name in methods)
+        fields = self._beyond(problem, method) | {"device": "cpu"}
+        return RefineSettings.take(fields, self.section["refined"], self.config["metrics"], self.config)
 
-    def _beyond(self, problem: str, algorithm: str) -> dict[str, Any]:
-        """One algorithm with the largest network, and as many steps as its samples have."""
-        most = "max_steps" if problem in self.main_tasks else "extra_max_steps"
-        options = dict(self.methods_of("beyond")[algorithm])
-        options["steps"] = min(options["steps"], self.section[most])
+    def _beyond(self, problem: str, method: str) -> dict[str, Any]:
+        """One method with the largest network, and as many steps as its samples have."""
+        options = dict(self.methods_of("beyond")[method])
+        options["steps"] = min(options["steps"], self._max_steps(problem))
         return {
             "problem": self.problem(problem),
             "n_train": self.most_simulations,
-            "methods": self.with_shared({algorithm: options}, self.fidelity["uniform_switch"]),
+            "methods": self.with_shared({method: options}, self.fidelity["uniform_switch"]),
             "bounds_factor": self.fidelity["uniform_bounds_factor"],
         }
 
     def observe_many(self, problem: str, study: str = "many") -> ManySettings:
         """`study`: the section with its sizes."""
-        named = self.problem(problem)
-        return ManySettings.take(self.section[study], self.config, problem=named, chains=self.chains)
+        return ManySettings.take(
+            self.section[study], self.config, problem=self.problem(problem), chains=self.chains
+        )

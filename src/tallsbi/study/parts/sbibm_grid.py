@@ -46,7 +46,7 @@ class SbibmGrid(TrainedPart):
         return min(self.section["batches"], *map(self.sets_of, self.problems))
 
     def n_obs_of(self, problem: str) -> list[int]:
-        """The n at which a task is sampled; there are references for all."""
+        """The n at which a task is sampled; each has a reference."""
         if problem in self.main_tasks:
             return self.n_obs
         return [n for n in self.n_obs if n >= self.section["extra_min_n"]] or [max(self.n_obs)]
@@ -56,6 +56,6 @@ class SbibmGrid(TrainedPart):
         sets = self.section["sets"]
         return sets if problem in self.main_tasks else min(sets, self.section["extra_max_sets"])
 
-    def known(self, tasks: list[str]) -> list[str]:
+    def present_tasks(self, tasks: list[str]) -> list[str]:
         """Those of the tasks that the run has."""
         return [task for task in tasks if task in self.problems]

@@ -21,7 +21,7 @@ from tallsbi.study.settings.theory import TheorySettings
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The parts of the study under one configuration; `cells` of the benchmark are computed, without it all of them."""
+    """The parts of the study under one configuration; `cells`: what is computed of the benchmark, None for all."""
 
     config: Mapping[str, Any]
     cells: Cells | None = None
@@ -39,12 +39,12 @@ class Study:
         return JrnmmPart(self.config)
 
     def theory(self) -> TheorySettings:
-        """Posteriors whose modes are counted: enough to find one that differs."""
+        """The first three sets are enough to find a posterior whose number of modes differs."""
         toy, sbibm = self.toy, self.sbibm.section
         return TheorySettings.take(
             self.config,
             model=toy.model,
-            methods=toy.shared(*toy.methods),
+            methods=toy.selected_methods(*toy.methods),
             tasks=self.sbibm.main_tasks,
             sets=min(sbibm["sets"], 3),
             n=min(8, sbibm["observations"]),

@@ -29,8 +29,8 @@ class ToyPart(Part):
     def dims(self) -> dict[str, list[int]]:
         """The dimensions m of each problem; the Gaussian with the other prior may have fewer."""
         dims = self.section["dims"]
-        other = [m for m in dims if m <= self.section["other_prior_max_dim"]]
-        gaussian = dict.fromkeys(("gaussian-wide", "gaussian-standard"), other)
+        other_prior_dims = [m for m in dims if m <= self.section["other_prior_max_dim"]]
+        gaussian = dict.fromkeys(("gaussian-wide", "gaussian-standard"), other_prior_dims)
         return gaussian | {self.gaussian: dims, "mixture": [self.section["mixture"]["dim"]]}
 
     def table_dim(self, problem: str) -> int:
@@ -39,7 +39,7 @@ class ToyPart(Part):
 
     @property
     def timed_cells(self) -> list[tuple[str, int]]:
-        """Problem and m of every timing job; the table's cell of the mixture is timed as well."""
+        """Problem and m of every timing job, the mixture's cell of the tables included."""
         gaussian = [(self.gaussian, m) for m in self.section["timing"]["dims"]]
         return [*gaussian, ("mixture", self.table_dim("mixture"))]
 
@@ -55,24 +55,23 @@ class ToyPart(Part):
         )
 
     def cell(self, problem: str, m: int, seeds: int | None = None) -> ToyCell:
-        chosen = self.section["seeds"] if seeds is None else seeds
-        return ToyCell(self.model, problem, m, chosen)
+        return ToyCell(self.model, problem, m, self.section["seeds"] if seeds is None else seeds)
 
     def reference(self, problem: str, m: int) -> ToyReferenceSettings:
         chains = ChainSettings(**self.section["mala"])
         return ToyReferenceSettings.take(self.section, self.config, cell=self.cell(problem, m), chains=chains)
 
-    def shared(self, *methods: str) -> Methods:
+    def selected_methods(self, *methods: str) -> Methods:
         return self.with_shared({name: self.methods[name] for name in methods}, NO_SWITCH_OVER)
 
     def is_equal_time(self, method: str, steps: int) -> bool:
-        """Whether T is that of the equal-time setting, at which a method samples all cells of the study."""
+        """Whether T = `steps` is that of the equal-time setting, at which a method samples all cells of the study."""
         return steps == self.methods[base_name(method)]["steps"]
 
     def n_obs_of(self, method: str, steps: int) -> list[int]:
-        """The n of a sampling job: all, or only the table's for the other T."""
-        table = [self.section["table"]["n_obs"]]
-        return self.section["n_obs"] if self.is_equal_time(method, steps) else table
+        """The n of a sampling job: all at the T of equal time, only the table's at other T."""
+        table_n_obs = [self.section["table"]["n_obs"]]
+        return self.section["n_obs"] if self.is_equal_time(method, steps) else table_n_obs
 
     def sample(self, problem: str, m: int, noise: float, steps: int, method: str) -> ToySampleSettings:
         return ToySampleSettings.take(
@@ -81,7 +80,7 @@ class ToyPart(Part):
             noise=noise,
             name=method,
             steps=steps,
-            methods=self.shared(base_name(method)),
+            methods=self.selected_methods(base_name(method)),
             samples=self.section["samples"],
             n_obs=self.n_obs_of(method, steps),
         )
@@ -97,11 +96,11 @@ class ToyPart(Part):
             self.config,
             cell=self.cell(problem, m, seeds=1),
             noise=self.section["table"]["noise"],
-            methods=self.shared(*self.methods),
+            methods=self.selected_methods(*self.methods),
         )
 
     def pedagogical(self) -> PedagogicalSettings:
         section = self.section
         return PedagogicalSettings.take(
-            section["pedagogical"], section, self.config, methods=self.shared("GAUSS")
+            section["pedagogical"], section, self.config, methods=self.selected_methods("GAUSS")
         )

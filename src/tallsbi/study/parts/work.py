@@ -17,15 +17,16 @@ from tallsbi.study.settings.toy import ToySampleSettings, ToyTimeSettings
 from tallsbi.study.settings.train import TrainGroupsSettings, TrainSettings
 
 STEP_ROWS = 150
-"""Rows that go through a network in the time a step takes beside them."""
+"""What a time step costs beside its rows: the time in which so many rows go through a network."""
 TOY_STEP_ROWS = 2000
 """The same for an exact score."""
 CLIPPED_SHARE = {"GAUSS": 0.3, "LANGEVIN": 0.6}
-"""What a clipped variant adds to its plain run in one pass, mean over SLCP, LV and SIR; all of it where unknown."""
+"""What a clipped variant adds in one pass, as a share of its plain run: the mean over SLCP, LV and SIR; 1 where
+unknown."""
 BATCH_ROWS = 60
-"""Rows that go through a network in the time a batch of a training takes beside them."""
+"""What a training batch costs beside its rows: the time in which so many rows go through a network."""
 ENCODED_PLACES = 60
-"""Places of a group that are encoded in the time one row goes through the network."""
+"""So many places of a group are encoded in the time in which one row goes through the network."""
 
 
 def network_rows(
@@ -33,9 +34,9 @@ def network_rows(
 ) -> float:
     """Thousands of rows that go through the network for the samples of n observations, covariances included."""
     steps, cov_steps = options["steps"] * options.get("inner_steps", 1), options.get("cov_steps", 0)
-    drawn = steps * (datasets * samples * n + step)
-    covariances = cov_steps * (datasets * options.get("cov_samples", 0) * n + step)
-    return (drawn + covariances) / 1000
+    sample_rows = steps * (datasets * samples * n + step)
+    covariance_rows = cov_steps * (datasets * options.get("cov_samples", 0) * n + step)
+    return (sample_rows + covariance_rows) / 1000
 
 
 def train(settings: TrainSettings) -> float:
@@ -50,7 +51,7 @@ def train_groups(settings: TrainGroupsSettings) -> float:
 
 
 def sample(settings: SizedSampleSettings, datasets: int = 1) -> float:
-    """For so many datasets."""
+    """Thousands of rows for so many datasets."""
     return sum(
         _rows_of(settings, name, n, datasets)
         for name in dict.fromkeys(map(base_name, settings.names))
@@ -59,7 +60,7 @@ def sample(settings: SizedSampleSettings, datasets: int = 1) -> float:
 
 
 def _rows_of(settings: SizedSampleSettings, name: str, n: int, datasets: int) -> float:
-    """Of one method; its clipped variant beside the plain one shares the covariances and adds its forks only."""
+    """The rows of one method; its clipped variant shares the covariances of the plain one."""
     options = settings.methods.options[name]
     samples = settings.samples_at(n)
     rows = network_rows(options, samples, n, datasets)
@@ -70,7 +71,7 @@ def _rows_of(settings: SizedSampleSettings, name: str, n: int, datasets: int) ->
 
 
 def sample_of(part: SbibmPart | JrnmmPart, settings: SizedSampleSettings) -> float:
-    """The share of a batch."""
+    """Thousands of rows for one batch."""
     if settings.kind == "sets":
         return sample(settings, settings.sets or 1) / part.batches
     if settings.kind == "calibration":
@@ -80,8 +81,8 @@ def sample_of(part: SbibmPart | JrnmmPart, settings: SizedSampleSettings) -> flo
 
 def sample_groups(part: SbibmPart, settings: SizedSampleSettings, n_max: int) -> float:
     groups = -(-part.group_n // n_max)
-    drawn = settings.samples_at(part.group_n)
-    return sample(replace(settings, n_obs=(groups,), samples=drawn, samples_by_n={}), settings.sets or 1)
+    samples = settings.samples_at(part.group_n)
+    return sample(replace(settings, n_obs=(groups,), samples=samples, samples_by_n={}), settings.sets or 1)
 
 
 def _with_steps(methods: Methods, steps: int) -> list[dict[str, Any]]:
@@ -89,14 +90,15 @@ def _with_steps(methods: Methods, steps: int) -> list[dict[str, Any]]:
 
 
 def _timed(options: Mapping[str, Any], samples: int) -> dict[str, Any]:
-    """As where times are compared: as many draws for a covariance as samples."""
+    """The settings where times are compared: as many draws for a covariance as samples."""
     return {**options, **({"cov_samples": samples} if "cov_samples" in options else {})}
 
 
 def _network_time(options: Mapping[str, Any], samples: int, n: int) -> float:
-    """The timed run, and where its covariances have fewer draws than configured, a second one for the distance."""
-    fair = _timed(options, samples)
-    return sum(network_rows(each, samples, n) for each in ([fair] if fair == options else [fair, options]))
+    """The timed run, and a second one for the distance where that has other draws for its covariances."""
+    timed = _timed(options, samples)
+    runs = [timed] if timed == options else [timed, options]
+    return sum(network_rows(run, samples, n) for run in runs)
 
 
 def time_steps(settings: TimeSettings) -> float:
@@ -124,7 +126,7 @@ def measure_calibration(settings: HorizonSettings) -> float:
 
 
 def measure_refined(settings: RefineSettings) -> float:
-    """Thousands of simulations, which a refinement learns from and which it draws with the network for."""
+    """Thousands of simulations, from which a refinement learns and for which it draws with the network."""
     return settings.sets * len(settings.n_obs) * settings.simulations / 1000
 
 
@@ -175,6 +177,6 @@ def measure(part: SbibmPart, problem: str, n_train: int, variant: str) -> float:
 
 
 def test_calibration(part: JrnmmPart) -> float:
-    """Trained classifiers, each as dear as its start and one more for every hundred calibration pairs."""
-    plan = part.calibration
-    return (plan["classifiers"] + plan["permutations"]) * (1 + plan["calibration"] / 100)
+    """Trained classifiers, each with a fixed cost of 1 and as much again for every hundred calibration pairs."""
+    section = part.calibration
+    return (section["classifiers"] + section["permutations"]) * (1 + section["calibration"] / 100)

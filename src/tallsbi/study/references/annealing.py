@@ -22,13 +22,13 @@ PARTICLES = 256
 START_POWER = 0.25
 _TARGET_ACCEPTANCE = 0.25
 _MAX_LEVELS = 400
-_FLOOR = -1e12  # stands for a ratio of zero: finite, so that zero times it is zero
+_LOG_ZERO = -1e12  # the log of a ratio of zero: finite, so that zero times it is zero
 
 
 def dispersed_starts(
     log_ratio: LogDensity, x: Any, key: Any, dim: int, chains: int
 ) -> tuple[Float[Any, "chains m"], Float[Any, "m m"]]:
-    """Starts for the chains of one dataset, and the posterior covariance, both in z; to be compiled.
+    """Starts for the chains of one dataset, and the posterior covariance, both in z. To be called inside `jax.jit`.
 
     x is whatever `log_ratio` takes as its second argument.
     """
@@ -124,7 +124,7 @@ def _values(log_ratio: LogDensity, z: Any, x: Any) -> Any:
     import jax
 
     jnp = float64_numpy()
-    return jnp.maximum(jax.vmap(log_ratio, (0, None))(z, x), _FLOOR)
+    return jnp.maximum(jax.vmap(log_ratio, (0, None))(z, x), _LOG_ZERO)
 
 
 def _covariance(z: Any) -> Any:

@@ -57,8 +57,8 @@ class Check:
 
     @property
     def bounds(self) -> dict[str, float]:
-        both = {"at_least": self.at_least, "at_most": self.at_most}
-        return {name: bound for name, bound in both.items() if np.isfinite(bound)}
+        bounds = {"at_least": self.at_least, "at_most": self.at_most}
+        return {name: bound for name, bound in bounds.items() if np.isfinite(bound)}
 
     @property
     def passed(self) -> bool:
@@ -149,19 +149,19 @@ def _by_coordinate(diagnostic: Any, chains: np.ndarray, method: str, **options: 
 
 
 def pack(certificates: Sequence[Any], dims: tuple[str, ...]) -> dict[str, tuple]:
-    """Variables for a dataset with a certificate in each cell of `dims`; `certificates` is nested as deep as these."""
+    """Variables for a dataset with a certificate in each cell of `dims`; `certificates` are lists nested as deep."""
     cells: list[Certificate] = np.ravel(np.array(certificates, dtype=object)).tolist()
     rows, shape = [cell.as_row() for cell in cells], np.shape(certificates)
     variables = {name: (dims, np.array([row[name] for row in rows]).reshape(shape), {}) for name in rows[0]}
     checks = [{check.name: check for check in cell.checks} for cell in cells]
     for name in dict.fromkeys(name for cell in checks for name in cell):
-        made = [cell[name] for cell in checks if name in cell]
-        if any(check.bounds != made[0].bounds for check in made):
+        present = [cell[name] for cell in checks if name in cell]
+        if any(check.bounds != present[0].bounds for check in present):
             raise ValueError(
                 f"check {name}: several bounds in one dataset; use the same for all of its posteriors"
             )
-        variables[name][2].update(made[0].bounds)
-        count = len(made[0].values)
+        variables[name][2].update(present[0].bounds)
+        count = len(present[0].values)
         if count > 1:
             values = np.array([cell[name].values if name in cell else (np.nan,) * count for cell in checks])
             variables[name + _BY_PARAMETER] = ((*dims, "parameter"), values.reshape(*shape, count))
@@ -174,6 +174,6 @@ def unpack(cell: xr.Dataset) -> Certificate:
     for name in str(cell["checks"].item()).split():
         values = cell[name + _BY_PARAMETER if name + _BY_PARAMETER in cell else name].values
         checks.append(Check(name, tuple(np.ravel(values).tolist()), **cell[name].attrs))
-    known = {check.name for check in checks}
-    notes = {name: cell[name].item() for name in NUMBERS if name not in known}
+    check_names = {check.name for check in checks}
+    notes = {name: cell[name].item() for name in NUMBERS if name not in check_names}
     return Certificate(str(cell["method"].item()), tuple(checks), notes)

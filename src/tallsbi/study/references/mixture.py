@@ -26,7 +26,7 @@ _MAX_PASSES = 50
 
 
 def component_stds(task: Task) -> tuple[float, float] | None:
-    """(wide, narrow) standard deviations where the task is such a mixture, None elsewhere."""
+    """The (wide, narrow) standard deviations of a task that is such a mixture, None for others."""
     return getattr(task, "component_stds", None)
 
 
@@ -102,12 +102,13 @@ def components(
     The weight is the integral over theta of prior times likelihood, without the factors that all share.
     """
     m = x.shape[1]
-    each = np.where(narrow, stds[1], stds[0]) ** -2.0
-    precision = prior_precision + each.sum(1)
-    mean = each @ x / precision[:, None]
+    noise_precision = np.where(narrow, stds[1], stds[0]) ** -2.0
+    precision = prior_precision + noise_precision.sum(1)
+    mean = noise_precision @ x / precision[:, None]
     # The sum of squares around the mean and not a difference of sums, which would cancel.
-    spread = (each * ((x - mean[:, None]) ** 2).sum(-1)).sum(1) + prior_precision * (mean**2).sum(-1)
-    log_weight = 0.5 * (m * np.log(each).sum(1) - m * np.log(precision) - spread)
+    square = ((x - mean[:, None]) ** 2).sum(-1)
+    spread = (noise_precision * square).sum(1) + prior_precision * (mean**2).sum(-1)
+    log_weight = 0.5 * (m * np.log(noise_precision).sum(1) - m * np.log(precision) - spread)
     return mean, precision, log_weight
 
 
@@ -116,9 +117,9 @@ def search(
 ) -> Bool[np.ndarray, "A n"]:
     """The assignments that carry the posterior's mass."""
     n, m = x.shape
-    # The distance at which an observation is as probable under either component.
-    wide, close = stds**-2.0
-    threshold = m * np.log(stds[0] / stds[1]) * 2 / (close - wide)
+    # The squared distance at which an observation is equally probable under both components.
+    wide_precision, narrow_precision = stds**-2.0
+    threshold = m * np.log(stds[0] / stds[1]) * 2 / (narrow_precision - wide_precision)
     theta = np.concatenate([x, x.mean(0, keepdims=True)])
     narrow = np.zeros((n + 1, n), dtype=bool)
     for _ in range(_MAX_PASSES):
@@ -154,6 +155,6 @@ def _missed(
     m = x.shape[1]
     square = ((theta[:, None] - mean) ** 2).sum(-1)
     log_used = logsumexp(log_weight + 0.5 * m * np.log(precision) - 0.5 * precision * square, axis=1)
-    each = -0.5 * ((theta[:, None] - x) ** 2).sum(-1)[..., None] * stds**-2.0 - m * np.log(stds)
-    log_all = logsumexp(each, axis=-1).sum(1) - 0.5 * prior_precision * (theta**2).sum(-1)
+    log_components = -0.5 * ((theta[:, None] - x) ** 2).sum(-1)[..., None] * stds**-2.0 - m * np.log(stds)
+    log_all = logsumexp(log_components, axis=-1).sum(1) - 0.5 * prior_precision * (theta**2).sum(-1)
     return float(max(0.0, 1 - 1 / np.mean(np.exp(np.minimum(log_all - log_used, 700.0)))))

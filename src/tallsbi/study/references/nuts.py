@@ -52,7 +52,7 @@ def certified_draws(request: Request) -> list[Draws]:
     output: dict[int, Draws] = {}
     pending = list(range(len(request.x)))
     for attempt in range(request.settings.retries + 1):
-        for group in request.each(_groups(pending)):
+        for group in request.with_progress(_groups(pending)):
             output |= zip(group, _attempt(request, group, attempt), strict=True)
         pending = [b for b in pending if not output[b][1].passed]
         if not pending:
@@ -111,7 +111,7 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
             },
         )
         kept = rng.permutation(kept.reshape(-1, theta.shape[-1]))[: request.samples]
-        for index in _symmetric(request.task):
+        for index in _sign_symmetric_coordinates(request.task):
             kept[:, index] *= rng.choice([-1.0, 1.0], len(kept))
         output.append((kept, certificate))
     return output
@@ -119,7 +119,7 @@ def _attempt(request: Request, group: list[int], attempt: int) -> list[Draws]:
 
 @dataclass(frozen=True)
 class Chains:
-    """Draws after warm-up in the parameter's own space, which diverged, their energies, and the mean acceptance."""
+    """Draws after warm-up in the parameter's own space, which of them diverged, their energies, the mean acceptance."""
 
     theta: Float[np.ndarray, "B C draws m"]
     diverging: Bool[np.ndarray, "B C draws"]
@@ -128,7 +128,7 @@ class Chains:
 
 
 Sampler = Callable[[np.ndarray, int, list[int], float], Chains]
-"""(x [B, N, d], how many observations n <= N count, an integer seed per dataset, target acceptance)."""
+"""(x [B, N, d], the number n <= N of observations to use, an integer seed per dataset, target acceptance) -> chains."""
 
 
 @lru_cache(maxsize=8)
@@ -169,9 +169,9 @@ def _coordinates(task: Task) -> Coordinates:
     return slcp.coordinates(task) if task.name == "slcp" else standardised.coordinates(task)
 
 
-def _symmetric(task: Task) -> tuple[int, ...]:
+def _sign_symmetric_coordinates(task: Task) -> tuple[int, ...]:
     """Coordinates whose sign the chains leave open."""
-    return slcp.SIGN_SYMMETRIC if task.name == "slcp" else ()
+    return slcp.SIGN_SYMMETRIC_COORDINATES if task.name == "slcp" else ()
 
 
 def _runner(space: Coordinates, warmup: int, draws: int) -> Callable[..., Any]:

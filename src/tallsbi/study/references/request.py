@@ -1,4 +1,4 @@
-"""What a method is asked for, and what it gives: draws and a certificate per dataset."""
+"""The request for reference draws, and the answer to it: draws and a certificate per dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallsbi.study.tasks.base import Task
 
 @dataclass(frozen=True)
 class Request:
-    """For `samples` draws given the first n of the N observations of each dataset b = 0, 1, ...
+    """A request for `samples` draws given the first n of the N observations of each dataset b = 0, 1, ...
 
     Random streams are named by task, n and the number of the set, `first_set` + b.
     """
@@ -43,7 +43,7 @@ class Request:
     def integer(self, b: int, *use: str | int) -> int:
         return integer_seed(self.seed, *self._stream(b), *use)
 
-    def each(self, items: Iterable[Any]) -> Iterable[Any]:
+    def with_progress(self, items: Iterable[Any]) -> Iterable[Any]:
         """The items, with a report of how many are done."""
         return self.progress(items, label=f"{self.task.name}, n = {self.n}")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 WINDOW = 6.0
 _MAX_MISSED = 1e-3
-_BLOCK = 4096
+_BLOCK_POINTS = 4096
 
 
 def reference_posterior(
@@ -48,7 +48,7 @@ def reference_posterior(
 
     Pass all N observations for every n: compiled functions then serve them all. `settings` are those of NUTS,
     `progress(items, label=...)` reports the loop over the sets, and `first_set` is the number of the first dataset
-    among all, which names its random stream.
+    in the study, which names its random stream.
     """
     import xarray as xr
 
@@ -91,7 +91,7 @@ def _closed_form(request: Request) -> list[Draws]:
 def _mixture(request: Request) -> list[Draws]:
     method = "enumeration" if request.n <= mixture.MAX_ENUMERATED else "components"
     output = []
-    for b in request.each(range(len(request.x))):
+    for b in request.with_progress(range(len(request.x))):
         data = request.x[b, : request.n]
         theta, missed = mixture.sample(request.task, data, request.samples, request.rng(b))
         output.append((theta, Certificate(method, (Check("missed", (missed,), at_most=_MAX_MISSED),))))
@@ -103,7 +103,7 @@ def on_grid(request: Request) -> list[Draws]:
     evaluate, to_parameter, low, high, closed = _plane(request.task)
     x, weight = first_observations(request.x, request.n)
     output = []
-    for b in request.each(range(len(x))):
+    for b in request.with_progress(range(len(x))):
         density = lambda points, b=b: evaluate(points, (x[b], weight[b]))  # noqa: E731
         table = grid.tabulate(density, low, high, closed=closed)
         points, excess = grid.draw(table, density, request.samples, request.rng(b))
@@ -113,7 +113,7 @@ def on_grid(request: Request) -> list[Draws]:
 
 @lru_cache(maxsize=4)
 def _plane(task: Task) -> tuple[Any, Any, np.ndarray, np.ndarray, bool]:
-    """Log density (points [N, 2], data) and map to theta (points), lower and upper corner, whether closed.
+    """Log density of (points [N, 2], data), map from points to theta, lower and upper corner, whether closed.
 
     The plane of a uniform prior is theta itself on the prior's box, that of others the coordinates z of
     `standardised`, in which the prior's mass beyond `WINDOW` is below 1e-8.
@@ -132,8 +132,8 @@ def _plane(task: Task) -> tuple[Any, Any, np.ndarray, np.ndarray, bool]:
 
     def evaluate(points: np.ndarray, data: Any) -> np.ndarray:
         # Blocks of one size: one compilation, whatever the number of points.
-        blocks = -(-len(points) // _BLOCK)
-        filled = np.concatenate([points, np.repeat(points[:1], blocks * _BLOCK - len(points), 0)])
+        blocks = -(-len(points) // _BLOCK_POINTS)
+        filled = np.concatenate([points, np.repeat(points[:1], blocks * _BLOCK_POINTS - len(points), 0)])
         values = [np.asarray(compiled(block, data)) for block in np.split(filled, blocks)]
         return np.concatenate(values)[: len(points)]
 

@@ -17,7 +17,7 @@ from typing import Any
 from tallsbi.study.references.standardised import Coordinates, weighted_likelihood
 from tallsbi.study.tasks.base import Task, float64_numpy
 
-SIGN_SYMMETRIC = (2, 3)
+SIGN_SYMMETRIC_COORDINATES = (2, 3)
 _MIN_MASS = 1e-300
 
 

@@ -167,7 +167,7 @@ def certified_mala(
 
 
 def _spread_out(draws: Float[Tensor, "B C draws m"], count: int) -> Float[Tensor, "B S m"]:
-    """`count` draws, as far apart within the chains as possible."""
+    """`count` draws, evenly spaced along the chains."""
     flat = draws.transpose(1, 2).flatten(1, 2)  # all chains at one time, then all at the next
     if flat.shape[1] < count:
         raise ValueError(

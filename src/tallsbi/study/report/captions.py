@@ -15,7 +15,8 @@ FOLDER = "workflow/report"
 # A sentence ends before a capital letter; `l-C2ST (App. F)` and the like do not occur in a first sentence.
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _TAG = re.compile(r"<[^>]+>")
-_SAFE = {
+# So that no caption reads files or holds raw HTML, and any mistake is an error.
+_DOCUTILS_SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
     "halt_level": 2,
@@ -37,16 +38,16 @@ def read(root: Path, name: str) -> Caption:
 
 def parse(text: str, source: str = "caption") -> Caption:
     """Splits off the first sentence and turns both pieces into HTML."""
-    first, *more = _SENTENCE.split(text.strip(), maxsplit=1)
+    first, *rest = _SENTENCE.split(text.strip(), maxsplit=1)
     lead = to_html(first, source)
-    return Caption(lead, plain(lead), to_html(" ".join(more), source))
+    return Caption(lead, plain(lead), to_html(" ".join(rest), source))
 
 
 def to_html(text: str, source: str = "caption") -> Markup:
     """The body of a piece of reStructuredText; a mistake in it is an error that names the file."""
     if not text.strip():
         return Markup()
-    parts = publish_parts(text, source_path=source, writer="html5", settings_overrides=_SAFE)
+    parts = publish_parts(text, source_path=source, writer="html5", settings_overrides=_DOCUTILS_SETTINGS)
     return Markup(parts["fragment"].strip())
 
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 from PIL import Image
 
-from tallsbi.runner.options import chosen_run, options
+from tallsbi.runner.options import chosen_run, settings_parser
 from tallsbi.storage.files import DataError, atomic_path, write_text
 from tallsbi.study.report.gather import read_page
 from tallsbi.study.report.page import Page
 from tallsbi.study.report.render import render
 
 FOLDER = "docs/gallery"
-LIMIT = 150_000  # bytes of a picture: a repository is no place for more
-_COLOURS = (256, 128, 64)
+MAX_PICTURE_BYTES = 150_000  # so that the repository stays small
+_PALETTE_SIZES = (256, 128, 64)
 _SHRINK_FACTOR = 0.85
 
 
@@ -54,15 +54,15 @@ def _remove_others(target: Path, kept: set[Path]) -> None:
                 path.unlink()
 
 
-def small_png(content: bytes, limit: int = LIMIT) -> bytes:
+def small_png(content: bytes, limit: int = MAX_PICTURE_BYTES) -> bytes:
     """The picture in fewer colours, and smaller if that is not enough, in at most `limit` bytes."""
-    with Image.open(io.BytesIO(content)) as opened:
+    with Image.open(io.BytesIO(content)) as original:
         # On white: a palette has no half-transparent colours.
         picture = Image.alpha_composite(
-            Image.new("RGBA", opened.size, "white"), opened.convert("RGBA")
+            Image.new("RGBA", original.size, "white"), original.convert("RGBA")
         ).convert("RGB")
     while True:
-        for colours in _COLOURS:
+        for colours in _PALETTE_SIZES:
             content = _encoded(picture.quantize(colours, dither=Image.Dither.NONE))
             if len(content) <= limit:
                 return content
@@ -79,10 +79,10 @@ def _encoded(picture: Image.Image) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
-    given, root = options(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
-    given.scale = given.scale or "laptop"
+    chosen, root = settings_parser(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
+    chosen.scale = chosen.scale or "laptop"
     try:
-        page = read_page(root, root / chosen_run(given, root).folder)
+        page = read_page(root, root / chosen_run(chosen, root).folder)
     except DataError as error:
         print(error, file=sys.stderr)
         return 1

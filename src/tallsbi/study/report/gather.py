@@ -2,8 +2,8 @@
 
     page = gather(Sources(root, run, page), record)
 
-`root` is the repository, `run` the directory under results/, `page` the file to be written, `record` says which
-tables and figures there are, and what made them.
+`root` is the repository, `run` the directory under results/, `page` the file to be written; `record` says which
+tables and figures there are and which modules made them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tallsbi.study.report.page import (
     ShownVariant,
     Table,
 )
-from tallsbi.study.report.record import Facts, Made, RunRecord, read
+from tallsbi.study.report.record import MadeArtifact, PageFacts, RunRecord, read
 
 PROTOCOLS = "workflow/protocols"
 # Tables with a section of their own.
 LEDGER, CERTIFICATES, COST = "claims", "reference_certificates", "cost"
 SECTION_TABLES = (CERTIFICATES, COST)
 LARGEST_DRAWING = 400_000  # bytes of an SVG that the page takes
-_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def gather(sources: Sources, record: RunRecord) -> Page:
     """Everything the page shows."""
     jobs = records.read_records(sources.run / "records")
     tidy, config = _tidy(sources, record.made), record.config
-    figures = {each.id: _figure(sources, each) for each in record.made if each.kind == "figures"}
+    figures = {made.id: _figure(sources, made) for made in record.made if made.kind == "figures"}
     tables = {
-        each.id: _table(sources, each) for each in record.made if each.kind == "tables" and each.id != LEDGER
+        made.id: _table(sources, made) for made in record.made if made.kind == "tables" and made.id != LEDGER
     }
-    ledger = [_ledger(sources, each) for each in record.made if each.id == LEDGER]
+    ledger = [_ledger(sources, made) for made in record.made if made.id == LEDGER]
     return Page(
         run=run_name(config),
         scale=str(config["scale"]),
@@ -87,8 +87,8 @@ def gather(sources: Sources, record: RunRecord) -> Page:
         ),
         references=tables.get(CERTIFICATES),
         switches=switches(sources.root, config["fidelity"]),
-        lost=failures.lost(tidy),
-        uncertified=failures.uncertified(tidy),
+        lost=failures.lost_runs(tidy),
+        uncertified=failures.uncertified_references(tidy),
         usage=records.usage(jobs),
         cost=tables.get(COST),
     )
@@ -101,7 +101,7 @@ def read_page(root: Path, run: Path) -> Page:
     return replace(page, facts=facts)
 
 
-def _facts(sources: Sources, record: RunRecord, jobs: Sequence[records.JobUse]) -> Facts:
+def _facts(sources: Sources, record: RunRecord, jobs: Sequence[records.JobUse]) -> PageFacts:
     began, ended = records.span(jobs)
     return (
         *((name.capitalize(), str(record.config[name])) for name in ("scale", "protocol", "seed")),
@@ -113,9 +113,9 @@ def _facts(sources: Sources, record: RunRecord, jobs: Sequence[records.JobUse]) 
     )
 
 
-def _tidy(sources: Sources, made: Sequence[Made]) -> dict[str, pd.DataFrame]:
+def _tidy(sources: Sources, made: Sequence[MadeArtifact]) -> dict[str, pd.DataFrame]:
     """The tidy files of the run behind figures and tables, by their path in the run."""
-    paths = sorted({sources.root / path for each in made for path in each.files})
+    paths = sorted({sources.root / path for artifact in made for path in artifact.files})
     return {
         path.relative_to(sources.run).with_suffix("").as_posix(): read_csv(path)
         for path in paths
@@ -127,14 +127,14 @@ def _parts(record: RunRecord, figures: Mapping[str, Figure], tables: Mapping[str
     """Figures and tables in their parts, in the order of their declaration."""
     parts = []
     for part in record.parts:
-        ids = [each.id for each in record.made if each.part == part.id]
-        shown = [tuple(items[each] for each in ids if each in items) for items in (figures, tables)]
+        ids = [made.id for made in record.made if made.part == part.id]
+        shown = [tuple(items[name] for name in ids if name in items) for items in (figures, tables)]
         if any(shown):
             parts.append(Part(part.id, part.title, part.about, *shown))
     return tuple(parts)
 
 
-def _item(sources: Sources, made: Made, *data: Link) -> dict[str, Any]:
+def _item(sources: Sources, made: MadeArtifact, *data: Link) -> dict[str, Any]:
     """The fields that figures and tables have in common."""
     return {
         "id": made.id,
@@ -146,10 +146,10 @@ def _item(sources: Sources, made: Made, *data: Link) -> dict[str, Any]:
     }
 
 
-def _figure(sources: Sources, made: Made) -> Figure:
+def _figure(sources: Sources, made: MadeArtifact) -> Figure:
     path = sources.run / "figures" / f"{made.id}.png"
     png = path.read_bytes()
-    if png[:8] != _PNG:
+    if png[:8] != _PNG_SIGNATURE:
         raise DataError(f"{path} is no PNG picture: delete it and rerun")
     width, height = struct.unpack(">II", png[16:24])
     pdf = sources.link(path.with_suffix(".pdf"), "PDF")
@@ -169,15 +169,15 @@ def _figure(sources: Sources, made: Made) -> Figure:
     )
 
 
-def _table(sources: Sources, made: Made) -> Table:
+def _table(sources: Sources, made: MadeArtifact) -> Table:
     path = sources.run / "tables" / f"{made.id}.csv"
-    text = readable.read(path.with_suffix(".md"))
+    readable_table = readable.read(path.with_suffix(".md"))
     return Table(
         **_item(sources, made, sources.link(path), *map(sources.link, made.files)),
-        columns=text.columns,
-        printed=tuple(map(readable.is_printed, text.columns)),
-        rows=text.rows,
-        note=text.note,
+        columns=readable_table.columns,
+        printed=tuple(map(readable.is_printed, readable_table.columns)),
+        rows=readable_table.rows,
+        note=readable_table.note,
     )
 
 
@@ -185,7 +185,7 @@ def _code(sources: Sources, module: str) -> Link:
     return sources.link(f"src/{module.replace('.', '/')}.py", module)
 
 
-def _ledger(sources: Sources, made: Made) -> Ledger:
+def _ledger(sources: Sources, made: MadeArtifact) -> Ledger:
     path = sources.run / "tables" / f"{LEDGER}.csv"
     frame = read_csv(path)
     lacking = {"id", "claim", "verdict"} - set(frame.columns)
@@ -216,25 +216,25 @@ def _text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _claim(sources: Sources, made: Made, rows: Sequence[Mapping[str, str]]) -> ShownClaim:
+def _claim(sources: Sources, made: MadeArtifact, rows: Sequence[Mapping[str, str]]) -> ShownClaim:
     """The rows of one claim: the one that the run's own switches choose, and its variants."""
-    head = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
-    copied = {field.name for field in fields(ShownClaim)} - {"data", "variants"}
+    headline = next((row for row in rows if row.get("headline", "True") == "True"), rows[0])
+    columns = {field.name for field in fields(ShownClaim)} - {"data", "variants"}
     numbers = ("measured", "quantity", "uncertainty")
     variants = tuple(
         ShownVariant(row["variant"], *(row.get(key, "") for key in numbers), row["verdict"])
         for row in rows
-        if row is not head
+        if row is not headline
     )
     return ShownClaim(
-        **{key: head.get(key, "") for key in copied},
-        data=_claim_data(sources, made, head.get("data", "")),
+        **{key: headline.get(key, "") for key in columns},
+        data=_claim_data(sources, made, headline.get("data", "")),
         variants=variants,
     )
 
 
-def _claim_data(sources: Sources, made: Made, text: str) -> tuple[Link, ...]:
-    """The files behind a claim, which names the ledger's own inputs, files of the run, or ids of tables."""
+def _claim_data(sources: Sources, made: MadeArtifact, text: str) -> tuple[Link, ...]:
+    """The files behind a claim; `text` names inputs of the ledger, files of the run, or ids of tables."""
     links = []
     for name in text.replace(",", " ").replace(";", " ").split():
         inputs = [Path(made.data[name])] if name in made.data else []
@@ -245,15 +245,15 @@ def _claim_data(sources: Sources, made: Made, text: str) -> tuple[Link, ...]:
 
 
 def switches(root: Path, fidelity: Mapping[str, object]) -> Rows:
-    """The fidelity switches: key, value here, value under each of the two protocols, what it decides."""
+    """The fidelity switches: key, value in this run, value under each of the two protocols, what it decides."""
     files = [root / PROTOCOLS / f"{name}.yaml" for name in ("published", "stated")]
     protocols = [yaml.safe_load(file.read_text(encoding="utf-8"))["fidelity"] for file in files]
-    about = load_schema(root)["properties"]["fidelity"]["properties"]
+    descriptions = load_schema(root)["properties"]["fidelity"]["properties"]
     return tuple(
         (
             key,
             *(_plain(values.get(key)) for values in (fidelity, *protocols)),
-            about.get(key, {}).get("description", ""),
+            descriptions.get(key, {}).get("description", ""),
         )
         for key in fidelity
     )

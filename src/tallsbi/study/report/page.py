@@ -1,6 +1,6 @@
 """What the report page shows, as plain data: the templates only lay it out.
 
-Links are relative to the page, so that a run can be moved as a whole. `html` fields hold safe markup made from
+Links are relative to the page, so that a run can be moved as a whole. Fields of type `Markup` hold safe HTML made from
 the captions; everything else is text, which the templates escape.
 """
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided at this scale"
-VERDICTS = (HOLDS, FAILS, UNDECIDED)
+from tallsbi.study.claims.verdicts import Verdict
+
+VERDICTS = HOLDS, FAILS, UNDECIDED = tuple(verdict.value for verdict in Verdict)
 Rows = tuple[tuple[str, ...], ...]
 """The rows of a plain table, as text; the templates name the columns."""
 
@@ -90,7 +91,7 @@ class ShownVariant:
 
 @dataclass(frozen=True)
 class ShownClaim:
-    """One claim as this run's switches read it, and its other variants."""
+    """One claim under the switches of this run, and its other variants."""
 
     id: str
     section: str
@@ -132,9 +133,9 @@ class Ledger:
             text = f"{claim.claim} ({claim.variant})" if claim.variant else claim.claim
             first = (claim.id, claim.section, text, claim.printed, claim.measured, claim.quantity)
             rows.append((*first, claim.uncertainty, claim.verdict, claim.reading))
-            for other in claim.variants:
-                numbers = ("", other.measured, other.quantity, other.uncertainty, other.verdict, "")
-                rows.append((claim.id, claim.section, f"({other.name})", *numbers))
+            for variant in claim.variants:
+                numbers = ("", variant.measured, variant.quantity, variant.uncertainty, variant.verdict, "")
+                rows.append((claim.id, claim.section, f"({variant.name})", *numbers))
         return rows
 
 

@@ -1,7 +1,7 @@
 """Reads the readable form of a table back from its Markdown file: title, columns, rows, note.
 
-The Markdown is what `tallsbi.study.tables.render` writes: a title, one table, a note. It holds what a reader wants,
-rounded numbers with their spread and the paper's beside them, where the CSV holds every column.
+The Markdown is what `tallsbi.study.tables.render` writes: a title, one table, a note. It has rounded numbers with their
+spread and the paper's numbers beside them; the CSV has every column.
 """
 
 from __future__ import annotations
@@ -16,28 +16,30 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True)
-class Readable:
+class ReadableTable:
+    """A table as its Markdown shows it."""
+
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str
 
 
-def read(path: Path) -> Readable:
+def read(path: Path) -> ReadableTable:
     """The table of a Markdown file of the study."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    table = [number for number, line in enumerate(lines) if line.startswith("|")]
-    if len(table) < 2 or not lines[0].startswith("# "):
+    table_lines = [number for number, line in enumerate(lines) if line.startswith("|")]
+    if len(table_lines) < 2 or not lines[0].startswith("# "):
         raise DataError(f"{path} has no title or no table: delete it and rerun")
-    header, _, *body = (cells(lines[number]) for number in table)
-    for number, row in zip(table[2:], body, strict=True):
+    header, _, *body = (cells(lines[number]) for number in table_lines)
+    for number, row in zip(table_lines[2:], body, strict=True):
         if len(row) != len(header):
             raise DataError(
                 f"{path}, line {number + 1}: {len(row)} cells, the header has {len(header)}: "
                 "write a bar inside a cell as \\|"
             )
-    note = "\n".join(lines[table[-1] + 1 :]).strip()
-    return Readable(lines[0].removeprefix("# ").strip(), header, tuple(body), note)
+    note = "\n".join(lines[table_lines[-1] + 1 :]).strip()
+    return ReadableTable(lines[0].removeprefix("# ").strip(), header, tuple(body), note)
 
 
 def cells(line: str) -> tuple[str, ...]:

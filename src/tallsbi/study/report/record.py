@@ -1,4 +1,4 @@
-"""The record of a page: what it was made from, so that it can be made again from a finished run.
+"""The record of a page: what it was made from, so that a finished run can make it again.
 
 The gallery reads it, long after the run and without Snakemake.
 """
@@ -14,12 +14,12 @@ from typing import Any
 from tallsbi.storage.files import DataError, read_json, write_json
 from tallsbi.study.settings.base import Settings
 
-NAME = "report/run.json"
-Facts = tuple[tuple[str, str], ...]
+RECORD_PATH = "report/run.json"
+PageFacts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Made(Settings):
+class MadeArtifact(Settings):
     """A table or figure of the run: its place on the page, the module that made it, and its data by name."""
 
     id: str
@@ -49,27 +49,28 @@ class RunRecord(Settings):
     """What a page is made from. `config` is the whole configuration, which the page prints."""
 
     parts: tuple[PartText, ...]
-    made: tuple[Made, ...]
+    made: tuple[MadeArtifact, ...]
     config: dict[str, Any]
     versions: dict[str, str]
 
     def with_paths(self, change: Callable[[str], str]) -> RunRecord:
         """With other paths of the data: `change` of each."""
         made = [
-            replace(each, data={key: change(path) for key, path in each.data.items()}) for each in self.made
+            replace(artifact, data={key: change(path) for key, path in artifact.data.items()})
+            for artifact in self.made
         ]
         return replace(self, made=tuple(made))
 
 
-def write(record: RunRecord, facts: Facts, run: Path, path: Path) -> None:
-    """Writes the record and the facts of the page; the data are named as seen from the run."""
-    local = record.with_paths(lambda file: Path(os.path.relpath(file, run)).as_posix())
-    write_json({**local.as_params(), "facts": [list(fact) for fact in facts]}, path)
+def write(record: RunRecord, facts: PageFacts, run: Path, path: Path) -> None:
+    """Writes the record and the facts of the page; paths of data are relative to the run."""
+    relative = record.with_paths(lambda file: Path(os.path.relpath(file, run)).as_posix())
+    write_json({**relative.as_params(), "facts": [list(fact) for fact in facts]}, path)
 
 
-def read(run: Path) -> tuple[RunRecord, Facts]:
+def read(run: Path) -> tuple[RunRecord, PageFacts]:
     """The record of a finished run, and the facts of the time its page was made."""
-    path = run / NAME
+    path = run / RECORD_PATH
     if not path.is_file():
         raise DataError(
             f"no file {path}: finish the run first (make report, with the same SCALE and PROTOCOL)"

@@ -1,4 +1,4 @@
-"""Time, cost and origin of a run, from what is there: the records of its jobs, and the repository.
+"""Time, cost and origin of a run, from the records of its jobs and from the repository.
 
 Nothing here asks for the present time, so the same files give the same page.
 """
@@ -43,11 +43,11 @@ def usage(jobs: Sequence[JobUse]) -> Rows:
     parts = {
         part: [job for job in jobs if job.part == part] for part in dict.fromkeys(job.part for job in jobs)
     }
-    ordered = sorted(parts.items(), key=lambda item: -core_hours(item[1]))
-    return tuple((part, str(len(used)), *_use(used)) for part, used in ordered)
+    by_cost = sorted(parts.items(), key=lambda item: -core_hours(item[1]))
+    return tuple((part, str(len(used)), *_use_texts(used)) for part, used in by_cost)
 
 
-def _use(jobs: Sequence[JobUse]) -> tuple[str, str, str]:
+def _use_texts(jobs: Sequence[JobUse]) -> tuple[str, str, str]:
     longest = max(job.record.wall for job in jobs) / 60
     return f"{core_hours(jobs):.2f}", f"{longest:.1f}", f"{peak_memory(jobs):.0f}"
 
@@ -65,8 +65,8 @@ def span(jobs: Sequence[JobUse]) -> tuple[str, str]:
     """When the first job with a record began and the last one ended, UTC to the minute."""
     if not jobs:
         return UNKNOWN, UNKNOWN
-    ends = (min(job.written - job.record.wall for job in jobs), max(job.written for job in jobs))
-    began, ended = (datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%d %H:%M UTC") for end in ends)
+    seconds = (min(job.written - job.record.wall for job in jobs), max(job.written for job in jobs))
+    began, ended = (datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC") for time in seconds)
     return began, ended
 
 
@@ -81,6 +81,6 @@ def commit(root: Path) -> str:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    # Without the lock, so that a page never disturbs what its user does in the repository meanwhile.
+    # Without the lock, so that a page never disturbs another use of the repository.
     command = ["git", "--no-optional-locks", *arguments]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.strip()

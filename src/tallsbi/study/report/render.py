@@ -12,7 +12,7 @@ from tallsbi.study.report import captions
 from tallsbi.study.report.page import FAILS, HOLDS, UNDECIDED, Page
 
 TEMPLATES = Path(__file__).parent / "templates"
-_KINDS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
+_VERDICT_KINDS = {HOLDS: "holds", FAILS: "fails", UNDECIDED: "undecided"}
 _SINGULARS = {UNDECIDED: "is undecided at this scale"}
 _PLURALS = {HOLDS: "hold", FAILS: "do not hold", UNDECIDED: "are undecided at this scale"}
 
@@ -29,11 +29,11 @@ def render(template: str, **values: object) -> str:
 
 def verdict_kind(verdict: str) -> str:
     """The short name of a verdict, for the style sheet."""
-    return _KINDS.get(verdict, "other")
+    return _VERDICT_KINDS.get(verdict, "other")
 
 
 def sums(counts: Iterable[tuple[str, int]]) -> str:
-    """How many claims have each verdict, as a part of a sentence."""
+    """The number of claims with each verdict, as a part of a sentence in Markdown."""
     return ", ".join(
         f"**{count}** {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
         for verdict, count in counts
@@ -42,15 +42,15 @@ def sums(counts: Iterable[tuple[str, int]]) -> str:
 
 
 def outcome(counts: Iterable[tuple[str, int]]) -> str:
-    """The same as the first sentence of the page."""
-    words = [
+    """The number of claims with each verdict, as the first sentence of the page."""
+    phrases = [
         f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else _SINGULARS.get(verdict, verdict)}"
         for verdict, count in counts
         if count
     ]
     total = sum(count for _, count in counts)
-    listed = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-    return f"Of {total} claims of the paper, {listed}." if words else "No claim was tested."
+    listed = " and ".join([", ".join(phrases[:-1]), phrases[-1]] if len(phrases) > 1 else phrases)
+    return f"Of {total} claims of the paper, {listed}." if phrases else "No claim was tested."
 
 
 def escape(text: str) -> str:

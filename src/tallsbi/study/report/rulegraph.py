@@ -17,7 +17,7 @@ from tallsbi.storage.files import write_text
 DOCUMENT = "docs/architecture.md"
 START, END = "<!-- make dag: start -->", "<!-- make dag: end -->"
 TARGETS = ("all", "toy", "sbibm", "jrnmm")  # rules without a product
-# In the order of the picture, with the first words of their rules.
+# In the order of the picture, with the verbs that their rules begin with.
 STAGES = {
     "simulate": ("simulate", "calibrate"),
     "observe": ("observe",),

@@ -62,9 +62,9 @@ class JrnmmFigures(Settings):
 
     def __post_init__(self) -> None:
         for name in ("bounds", "labels"):
-            given = getattr(self, name)
+            values = getattr(self, name)
             self.require(
-                name, set(given) == set(self.theta), f"given for {', '.join(self.theta)}, no more or less"
+                name, set(values) == set(self.theta), f"given for {', '.join(self.theta)}, no more or less"
             )
 
     @property
@@ -97,7 +97,7 @@ class ToyTables(Settings):
 @dataclass(frozen=True)
 class SbibmTables(Settings):
     """The tasks in order, with their names, and the n that the tables show as far as there are data; `listed`: the
-    kept sets are those that the published lists leave."""
+    published lists say which sets are left out."""
 
     tasks: tuple[str, ...]
     extra_tasks: tuple[str, ...]

@@ -76,9 +76,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Settings):
         return value.as_params()
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value.to_json() if hasattr(value, "to_json") else value
 
 
@@ -88,17 +88,17 @@ def _typed(value: Any, kind: Any, name: str) -> Any:
     if origin in (Union, UnionType):
         if value is None and NoneType in arguments:
             return None
-        (kind,) = [each for each in arguments if each is not NoneType]
+        (kind,) = [argument for argument in arguments if argument is not NoneType]
         return _typed(value, kind, name)
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is ... else list(arguments)
         if len(kinds) == len(value):
             return tuple(
-                _typed(each, one, f"{name}[{i}]")
-                for i, (each, one) in enumerate(zip(value, kinds, strict=True))
+                _typed(item, item_kind, f"{name}[{i}]")
+                for i, (item, item_kind) in enumerate(zip(value, kinds, strict=True))
             )
     elif origin is dict and isinstance(value, Mapping):
-        return {key: _typed(each, arguments[1], f"{name}.{key}") for key, each in value.items()}
+        return {key: _typed(item, arguments[1], f"{name}.{key}") for key, item in value.items()}
     elif isinstance(kind, type) and issubclass(kind, Settings) and isinstance(value, (Mapping, kind)):
         return value if isinstance(value, kind) else kind.from_params(value)
     elif hasattr(kind, "from_json") and isinstance(value, Mapping):

@@ -1,7 +1,7 @@
 """The cells of the benchmark: which runs (a method, plain or clipped) are sampled on which task and N_train.
 
 Tables, figures and claims say what they need, `sbibm.cells` of the configuration what is wanted beside it. The study
-computes the union and nothing else.
+computes these cells and no others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def product_of(
     return frozenset(Cell(*cell, variant) for cell in product(tasks, n_train, runs))
 
 
-def judging(tasks: Iterable[str], n_train: Iterable[int], runs: Sequence[str]) -> Cells:
+def exclusion_cells(tasks: Iterable[str], n_train: Iterable[int], runs: Sequence[str]) -> Cells:
     """The cells by which the published rule excludes parameter sets from the averages over a task."""
     sizes = [size for size in n_train if size > exclusion.ABOVE_N_TRAIN]
     return product_of(tasks, sizes, [run for run in runs if run == exclusion.METHOD])

@@ -7,7 +7,7 @@ from tallsbi.study.settings.base import Settings
 
 @dataclass(frozen=True)
 class ChainSettings(Settings):
-    """Sizes of the chains, the bounds of their certificate, and how often they are lengthened to meet them."""
+    """Sizes of the chains, the bounds of their certificate, and how often the chains are lengthened to meet them."""
 
     chains: int
     warmup: int

@@ -17,7 +17,7 @@ class Training(Settings):
 
 @dataclass(frozen=True)
 class CollectSettings(Settings):
-    """`collector`: which table. Loss curves need `trainings`, partial factorisation `methods` and `n`."""
+    """`collector`: the name of the collector. Loss curves need `trainings`, partial factorisation `methods` and `n`."""
 
     collector: str
     trainings: tuple[Training, ...] = ()

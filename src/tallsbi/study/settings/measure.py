@@ -7,7 +7,7 @@ from tallsbi.study.settings.base import Settings
 
 @dataclass(frozen=True)
 class MeasureSettings(Settings):
-    """Distances to the references at `n_obs` of the samples of `runs`, each in as many files as the others.
+    """Distances to the references at `n_obs` of the samples of `runs`, each in equally many files.
 
     `c2st_samples_per_dim`: a C2ST with fewer samples per dimension is invalid.
     """

@@ -10,7 +10,7 @@ class ProblemSettings(Settings):
     """`name`: as in paths. `bounds` of the prior and the true `theta`, by parameter, and the standard deviations `stds`
     of a mixture's components, where they are configured.
 
-    A stage gets only what it depends on: None is what it must not ask for.
+    A stage gets only what it depends on; the rest is None.
     """
 
     name: str

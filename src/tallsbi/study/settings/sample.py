@@ -13,7 +13,7 @@ KINDS = ("sets", "tall", "single", "calibration")
 
 @dataclass(frozen=True)
 class Methods(Settings):
-    """The settings of each algorithm by name, and those that all share: DDIM's churn by T, clipping, switch-over, and
+    """The settings of each method by name, and those that all share: DDIM's churn by T, clipping, switch-over, and
     the prior's term in F-NPSE's sum of scores."""
 
     options: dict[str, dict[str, Any]]
@@ -30,7 +30,8 @@ class Methods(Settings):
         return configured(name, {**self.options[base_name(name)], **changes}, shared)
 
     def timed(self, name: str, samples: int, m: int, **changes: Any) -> Any:
-        """The same where times are compared: as many draws for a published covariance as `samples`, the paper's ratio.
+        """The algorithm where times are compared: as many draws for a published covariance as `samples`, the paper's
+        ratio.
 
         With few samples and many draws for the covariances, the time would be that of the covariances alone. Other
         estimators have as many draws at most; all need more than the dimension m.
@@ -49,8 +50,8 @@ class SampleSettings(Settings):
     """`samples` draws with each of `names` for every n of `n_obs`, in the precision and on the device given.
 
     `kind` says what the datasets are: the parameter `sets` of a task; the observations of the true parameter
-    together (`tall`) or each alone (`single`); `calibration` pairs. `batch`: the share of the datasets that is
-    solved, as 2-of-5. `bounds_factor`: on the bounds of a uniform prior. `learned_prior`: that of the network.
+    together (`tall`) or each alone (`single`); `calibration` pairs. `batch`: the batch of the datasets that is
+    solved, such as 2-of-5. `bounds_factor`: on the bounds of a uniform prior. `learned_prior`: that of the network.
     `precision`: of the network's hidden products (`tallsbi.scores.precision`).
     """
 

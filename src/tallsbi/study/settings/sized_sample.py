@@ -7,8 +7,8 @@ from tallsbi.study.settings.sample import SampleSettings
 
 @dataclass(frozen=True)
 class SizedSampleSettings(SampleSettings):
-    """`samples_by_n`: where an n has another number of draws. `sets`: the first so many of the parameter sets; without
-    it, all."""
+    """`samples_by_n`: the number of draws at those n that have another. `sets`: how many parameter sets, from the first
+    on; None for all."""
 
     samples_by_n: dict[str, int] = field(default_factory=dict)
     sets: int | None = None

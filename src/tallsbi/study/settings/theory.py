@@ -9,7 +9,7 @@ from tallsbi.study.settings.toy import ToyModel
 
 @dataclass(frozen=True)
 class TheorySettings(Settings):
-    """Toy models and methods; and the tasks whose posteriors' modes are counted, for `sets` sets at n observations."""
+    """The toy model and the methods; the tasks whose posterior modes are counted, for `sets` sets at n observations."""
 
     seed: int
     model: ToyModel

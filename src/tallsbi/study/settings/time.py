@@ -13,7 +13,7 @@ class TimeSettings(Settings):
     """`samples` draws of the first `sets` posteriors for every n of `n_obs` with all methods, one dataset at a time.
 
     `grid`: the numbers of time steps T, or None for that of each method, but `max_steps` at most. Distances have
-    `projections` directions, that of a reference to itself is averaged over `self_distances` pairs.
+    `projections` directions; the distance of a reference to itself is averaged over `self_distances` pairs.
     """
 
     seed: int

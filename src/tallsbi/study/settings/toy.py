@@ -60,7 +60,7 @@ class ToySampleSettings(Settings):
 
 @dataclass(frozen=True)
 class ToyMeasureSettings(Settings):
-    """Distances at `n_obs`; that of a reference to itself is averaged over `self_distances` pairs."""
+    """Distances at `n_obs`; the distance of a reference to itself is averaged over `self_distances` pairs."""
 
     seed: int
     projections: int

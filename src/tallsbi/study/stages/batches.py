@@ -23,7 +23,7 @@ def batch_of(dataset: xr.Dataset, dim: str, name: str) -> xr.Dataset:
 
 
 def read_joined(names: Sequence[str], paths: Sequence[str | Path], dim: str) -> dict[str, xr.Dataset]:
-    """The datasets of every name, each put together from its batches; the paths list the batches name by name."""
+    """The dataset of every name, put together from its batches; `paths` are the batches, name by name."""
     import xarray as xr
 
     count, rest = divmod(len(paths), len(names))

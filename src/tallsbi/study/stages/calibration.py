@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tallsbi.scores.normaliser import Normaliser
 
-_MAX_LOST = 0.5  # share of lost calibration draws above which the test says nothing
+_MAX_LOST_SHARE = 0.5  # share of lost calibration draws above which the test says nothing
 
 
 def lc2st_table(
@@ -35,12 +35,12 @@ def lc2st_table(
     `drawn`: one draw for each of the `calibration` pairs; `samples`: draws for the observations. Pairs whose draw is
     lost are left out of the test; `calibration` counts them all the same, so that a method which loses its draws
     is not excused for lack of pairs. With too many of them, or with a posterior at the observation that is lost,
-    there is no test and the row says so. `normaliser`: puts theta and x on a common scale first; None leaves
-    them in raw units, as in the published results.
+    there is no test, and the statistics are NaN. `normaliser`: puts theta and x on a common scale first; None
+    leaves them in raw units, as in the published results.
     """
     n, classifiers, permutations = settings.n, settings.classifiers, settings.permutations
-    first, at_x_o = drawn.sel(n=n).isel(sample=[0]), samples.sel(n=n).isel(set=0)
-    theta, kept, kept_o = first["theta"].values[:, 0], usable(first)[:, 0], usable(at_x_o)
+    at_pairs, at_x_o = drawn.sel(n=n).isel(sample=[0]), samples.sel(n=n).isel(set=0)
+    theta, kept, kept_o = at_pairs["theta"].values[:, 0], usable(at_pairs)[:, 0], usable(at_x_o)
     share = lost_share(kept)
     row = {
         "dim": calibration.sizes["parameter"],
@@ -50,7 +50,7 @@ def lc2st_table(
         "lost_share": share,
         "permutations": permutations,
     }
-    if share > _MAX_LOST or is_lost(lost_share(kept_o)):
+    if share > _MAX_LOST_SHARE or is_lost(lost_share(kept_o)):
         missing = dict.fromkeys(("statistic", "p_value", "null_mean", "null_q95"), np.nan)
         return LC2ST.frame({**row, "classifier": c, **missing} for c in range(classifiers))
     to_theta, to_x = _scales(normaliser)
@@ -73,9 +73,9 @@ def lc2st_table(
 
 
 def _scales(normaliser: Normaliser | None) -> tuple:
-    def plain(values: np.ndarray) -> torch.Tensor:
+    def tensor(values: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.asarray(values, dtype=np.float64))
 
     if normaliser is None:
-        return lambda v: plain(v).float(), lambda v: plain(v).float()
-    return lambda v: normaliser.theta(plain(v)).float(), lambda v: normaliser.x(plain(v)).float()
+        return lambda v: tensor(v).float(), lambda v: tensor(v).float()
+    return lambda v: normaliser.theta(tensor(v)).float(), lambda v: normaliser.x(tensor(v)).float()

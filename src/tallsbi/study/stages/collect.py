@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Paths = Mapping[str, Sequence[str]]
-UNFACTORED = "none"  # the encoder of n_max = 1, where a group is its only member
+NO_ENCODER = "none"  # of n_max = 1, where a group is its only member
 SHOWN_SET = 0  # the parameter set of the pair plots
 MARGINAL_DRAWS = 2000  # as many of a posterior as a density estimate can show
 
@@ -41,18 +41,18 @@ def stacked(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
 
 def losses(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
     """Loss curves below each other; `chosen` marks those of the networks that sample."""
-    cells = dict.fromkeys((one.task, one.n_train) for one in settings.trainings)
-    chosen = {cell: read_json(path) for cell, path in zip(cells, paths["choices"], strict=True)}
+    cells = dict.fromkeys((training.task, training.n_train) for training in settings.trainings)
+    choices = {cell: read_json(path) for cell, path in zip(cells, paths["choices"], strict=True)}
     frames = []
-    for one, path in zip(settings.trainings, paths["curves"], strict=True):
-        key, choice = one.candidate.as_params(), chosen[one.task, one.n_train]
-        frame = read_csv(path).assign(task=one.task, n_train=one.n_train, **key)
+    for training, path in zip(settings.trainings, paths["curves"], strict=True):
+        key, choice = training.candidate.as_params(), choices[training.task, training.n_train]
+        frame = read_csv(path).assign(task=training.task, n_train=training.n_train, **key)
         frames.append(frame.assign(chosen=all(choice[name] == value for name, value in key.items())))
     return [pd.concat(frames, ignore_index=True)]
 
 
 def pairs(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
-    """Draws of one parameter set of the references and of GAUSS, a row per draw and parameter; and the truth."""
+    """Draws for one parameter set, of the references and of GAUSS, a row per draw and parameter; and the truth."""
     samples = {run.attrs["task"]: run for run in map(read_dataset, paths["samples"])}
     frames = []
     for reference in map(read_dataset, paths["references"]):
@@ -73,10 +73,10 @@ def certificates(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
 
 
 def partial(paths: Paths, settings: CollectSettings) -> list[pd.DataFrame]:
-    """Distances for every n_max below each other; `plain` are those of the ordinary networks, n_max = 1."""
+    """Distances for every n_max below each other; `plain` has those of the ordinary networks, n_max = 1."""
     plain = [
         frame[frame.method.isin(settings.methods) & (frame.n == settings.n)].assign(
-            n_max=1, encoder=UNFACTORED
+            n_max=1, encoder=NO_ENCODER
         )
         for frame in map(read_csv, paths.get("plain", []))
     ]
@@ -103,5 +103,5 @@ def _long(theta: xr.DataArray, **columns: str | int) -> pd.DataFrame:
 
 
 COLLECTORS: dict[str, Callable[[Paths, CollectSettings], list[pd.DataFrame]]] = {
-    each.__name__: each for each in (stacked, losses, pairs, certificates, partial, marginals)
+    collector.__name__: collector for collector in (stacked, losses, pairs, certificates, partial, marginals)
 }

@@ -1,4 +1,4 @@
-"""Draws of many tall posteriors, and how they are packed: the same for analytic scores and for networks."""
+"""Draws of many tall posteriors as one dataset, for exact scores and for networks alike."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class EngineOfBoth(Protocol):
-    """What solves them without and with clipping at once."""
+class ClippingEngine(Protocol):
+    """What solves tall posteriors without and with clipping in one pass."""
 
     def sample_both(
         self, algorithm: Algorithm, x: Tensor, samples: int, generators: list[torch.Generator]
@@ -44,7 +44,7 @@ class EngineOfBoth(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Datasets:
-    """Observations of B datasets and their numbers, which name their random streams; `axis` is their dimension."""
+    """Observations of B datasets and their numbers, which name their random streams; `axis` names their dimension."""
 
     x: Float[Tensor, "B N d"]
     numbers: Sequence[int]
@@ -84,8 +84,8 @@ def tall_draws(
 ) -> xr.Dataset:
     """Draws [n, set, sample] of every posterior given the first n observations, with the health of each run.
 
-    All datasets are solved in one call per n, each with a stream of its own; or `sharing` of them per call, with the
-    stream of the first.
+    All datasets are solved in one call per n, each with a stream of its own; with `sharing`, so many per call, all with
+    the stream of the first.
     """
     drawn = _solved(
         engine.sample, algorithm, datasets, n_obs, samples, seed, stream, device, sharing, progress
@@ -93,8 +93,8 @@ def tall_draws(
     return _packed(drawn, datasets, algorithm)
 
 
-def both_draws(
-    engine: EngineOfBoth,
+def plain_and_clipped_draws(
+    engine: ClippingEngine,
     algorithm: Algorithm,
     datasets: Datasets,
     n_obs: Sequence[int],
@@ -127,7 +127,7 @@ def _solved(
     sharing: int | None,
     progress: Callable,
 ) -> dict[int, list[Run]]:
-    """What `solve` gives by n, one call after the other."""
+    """What the calls of `solve` return, in order, by n."""
     size = sharing or len(datasets.x)
     blocks = [(n, slice(at, at + size)) for n in n_obs for at in range(0, len(datasets.x), size)]
     runs: dict[int, list[Run]] = {int(n): [] for n in n_obs}

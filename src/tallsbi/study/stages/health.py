@@ -18,7 +18,8 @@ HEALTH = ("lost_definiteness", "lost_definiteness_time", "nonfinite", "nonfinite
 
 
 def prior_variables(prior: Prior, axis: str) -> dict[str, Any]:
-    """Mean and standard deviation of the prior, by which draws are judged: `axis` is that of a prior per dataset."""
+    """Mean and standard deviation of the prior, by which draws count as lost; along `axis` if every dataset has its
+    own prior."""
     values = {
         name: part.numpy() for name, part in zip(("prior_mean", "prior_std"), prior.moments(), strict=True)
     }

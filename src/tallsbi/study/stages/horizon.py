@@ -15,7 +15,7 @@ from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.study.columns.sbibm import CALIBRATION, MEASURES
 from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.stages.sample import network_engine
-from tallsbi.study.stages.simulate import calibration as pairs
+from tallsbi.study.stages.simulate import calibration as calibration_pairs
 from tallsbi.study.tasks import simulator
 
 
@@ -29,8 +29,9 @@ def calibration_table(
     (method,) = settings.methods.options
     problem, algorithm = simulator(settings.problem), settings.methods.algorithm(method)
     stream = (*problem.stream, "horizon")
-    known = pairs(problem, settings.datasets, max(settings.n_obs), integer_seed(settings.seed, *stream))
-    theta, x = torch.from_numpy(known["theta"].values).double(), torch.from_numpy(known["x"].values)
+    seed = integer_seed(settings.seed, *stream)
+    pairs = calibration_pairs(problem, settings.datasets, max(settings.n_obs), seed)
+    theta, x = torch.from_numpy(pairs["theta"].values).double(), torch.from_numpy(pairs["x"].values)
     engine = network_engine(saved, problem, settings)
     latent, measured = problem.prior.to_latent, []
     for n in progress(settings.n_obs):
@@ -54,18 +55,18 @@ def calibration_table(
     }
     names = problem.parameter_names
     return CALIBRATION.frame(
-        {**shared, **_row(at, i), "parameter": names[i]} for at in measured for i in range(at.dim)
+        {**shared, **_row(result, i), "parameter": names[i]} for result in measured for i in range(result.dim)
     )
 
 
-def _row(at: Calibration, i: int) -> dict[str, Any]:
+def _row(result: Calibration, i: int) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "n": at.n,
-        "datasets": at.datasets,
-        "lost": at.lost,
-        "departs": bool(at.departures),
+        "n": result.n,
+        "datasets": result.datasets,
+        "lost": result.lost,
+        "departs": bool(result.departures),
     }
     for name in MEASURES:
-        each = getattr(at, name)
-        row |= {name: each.value[i], f"{name}_low": each.low[i], f"{name}_high": each.high[i]}
+        measure = getattr(result, name)
+        row |= {name: measure.value[i], f"{name}_low": measure.low[i], f"{name}_high": measure.high[i]}
     return row

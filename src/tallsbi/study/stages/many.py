@@ -29,9 +29,9 @@ def many_references(
 
     task, seed = simulator(settings.problem), integer_seed(settings.seed, "many")
     x, samples = observed["x"].values, 2 * settings.samples
-    each = [
+    references = [
         reference_posterior(task, x, n, samples, settings.chains, seed, progress)[["theta", "passed"]]
         for n in settings.n_obs
     ]
-    joined = xr.concat([one.drop_attrs() for one in each], dim="n").assign_coords(n=list(settings.n_obs))
-    return joined.assign_attrs(task=task.name)
+    joined = xr.concat([reference.drop_attrs() for reference in references], dim="n")
+    return joined.assign_coords(n=list(settings.n_obs)).assign_attrs(task=task.name)

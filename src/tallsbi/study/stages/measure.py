@@ -49,7 +49,8 @@ def distance_table(
                     sw, _ = sliced_wasserstein(theta, draws, settings.projections, directions)
                     mmd, mmd_valid = mmd2(theta, draws), not blew_up(theta, draws)
                     pairs[len(rows)] = theta, draws
-                fed = not starved(min(len(theta), len(draws)), theta.shape[1], settings.c2st_samples_per_dim)
+                size = min(len(theta), len(draws))
+                enough_samples = not starved(size, theta.shape[1], settings.c2st_samples_per_dim)
                 rows.append(
                     {
                         "task": attrs["task"],
@@ -62,7 +63,7 @@ def distance_table(
                         "sw": sw,
                         "mmd": mmd,
                         "mmd_valid": mmd_valid,
-                        "c2st_valid": mmd_valid and fed,
+                        "c2st_valid": mmd_valid and enough_samples,
                         **health,
                         "reference_passed": bool(truth["passed"].item()),
                         "score_evaluations": int(attrs["score_evaluations"]),

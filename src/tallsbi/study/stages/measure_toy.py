@@ -45,8 +45,8 @@ def distance_table(
                 directions = integer_seed(seed, "toy", problem, m, *key, "directions") % 2**32
                 sw = max_sw = np.nan
                 if not is_lost(health["lost_share"]):
-                    against = draws[: len(theta)]
-                    sw, max_sw = sliced_wasserstein(theta, against, settings.projections, directions)
+                    equally_many = draws[: len(theta)]
+                    sw, max_sw = sliced_wasserstein(theta, equally_many, settings.projections, directions)
                 sw_self, max_sw_self = baselines[key]
                 rows.append(
                     {

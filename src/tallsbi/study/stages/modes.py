@@ -1,8 +1,8 @@
 """How many modes the sbibm posteriors have: local maxima found from many starts.
 
 The maxima are sought in the prior's latent space (log theta for log-normal priors). Those whose density is below
-e^-10 of the highest are none that a sampler would meet, and maxima closer than a twentieth of the prior's standard
-deviation are one.
+e^-10 of the highest do not count, because no sampler would meet them. Maxima closer than a twentieth of the prior's
+standard deviation count as one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tallsbi.study.tasks.base import Task, use_float64
 
 STARTS = 40
 NEGLIGIBLE_NATS = 10.0
-MERGED_WITHIN = 0.05
+MERGE_DISTANCE = 0.05
 
 
 def table(settings: TheorySettings) -> pd.DataFrame:
@@ -70,8 +70,8 @@ def modes(
 
     def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = density(z, x)
-        good = np.isfinite(value) and np.isfinite(gradient).all()
-        return (-float(value), -np.asarray(gradient)) if good else (1e300, np.zeros_like(z))
+        finite = np.isfinite(value) and np.isfinite(gradient).all()
+        return (-float(value), -np.asarray(gradient)) if finite else (1e300, np.zeros_like(z))
 
     runs = [
         minimize(objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
@@ -80,9 +80,9 @@ def modes(
     best = min(run.fun for run in runs)
     distinct: list[np.ndarray] = []
     for run in sorted(runs, key=lambda run: run.fun):
-        place = run.x / scale
+        maximum = run.x / scale
         if run.fun < best + NEGLIGIBLE_NATS and all(
-            np.abs(place - other).max() > MERGED_WITHIN for other in distinct
+            np.abs(maximum - other).max() > MERGE_DISTANCE for other in distinct
         ):
-            distinct.append(place)
+            distinct.append(maximum)
     return np.array(distinct)

@@ -33,8 +33,8 @@ def sample_groups(
     )
     # A seed of its own: k groups must not share their noise with k plain observations.
     seed = integer_seed(settings.seed, "sets", encoding.kind, encoding.n_max)
-    drawn = {"samples": settings.samples_at(n), "samples_by_n": {}}
-    run = sample(replace(settings, seed=seed, n_obs=(rows.shape[1],), **drawn), method, saved, groups)
+    sizes = {"samples": settings.samples_at(n), "samples_by_n": {}}
+    run = sample(replace(settings, seed=seed, n_obs=(rows.shape[1],), **sizes), method, saved, groups)
     return run.assign_coords(n=[n]).assign_attrs(
         n_max=encoding.n_max, encoder=encoding.kind, blocks=rows.shape[1]
     )

@@ -1,12 +1,12 @@
-"""The protocol of everything that is timed, and what else a run costs.
+"""The protocol of everything that is timed, and the memory that a run needs.
 
 All methods are timed in one process with nothing beside it, on one thread, one dataset at a time. They take turns: a
 round goes through all cells once, in an order drawn anew, so that a slow moment of the machine hits all alike. Before
 the first round every method runs once at the fewest steps, to warm up caches and compilers. A time includes all that
 an algorithm does for a dataset (GAUSS: its covariance runs).
 
-Memory: Linux keeps the largest resident set of a process (VmHWM) and starts it anew when asked to; the growth is that
-maximum less what was resident before. Where the system does not offer this the growth is NaN.
+Memory: Linux keeps the largest resident set of a process (VmHWM) and resets it when asked to; the growth is that
+maximum less what was resident before. On systems without this the growth is NaN.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import torch
 
 Result = TypeVar("Result")
 Cell = TypeVar("Cell")
-_START_ANEW = "5"  # written to clear_refs: the peak becomes what is resident now
+_RESET_PEAK = "5"  # written to clear_refs, it makes the peak what is resident now
 
 
 def hardware(device: str) -> str:
@@ -54,7 +54,7 @@ def timed(work: Callable[[], Result]) -> tuple[Result, float]:
 
 def turns(cells: Sequence[Cell], rounds: int, rng: np.random.Generator) -> list[tuple[int, int]]:
     """(round, index of a cell), round by round, each in an order of its own; rounds are counted from 1."""
-    return [(one, int(k)) for one in range(1, rounds + 1) for k in rng.permutation(len(cells))]
+    return [(round_, int(k)) for round_ in range(1, rounds + 1) for k in rng.permutation(len(cells))]
 
 
 def peak_growth(work: Callable[[], Result]) -> tuple[Result, float]:
@@ -76,7 +76,7 @@ def _return_free_memory() -> None:
 
 def _restart_peak() -> bool:
     try:
-        Path("/proc/self/clear_refs").write_text(_START_ANEW)
+        Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
     except OSError:
         return False
     return not np.isnan(_status("VmHWM") + _status("VmRSS"))

@@ -1,6 +1,6 @@
 """Posteriors before and after `TallPosterior.refine`, against certified references (beyond the paper).
 
-All is measured in the space where the prior is Gaussian or uniform, in standard deviations of the reference.
+Distances are taken in the space where the prior is Gaussian or uniform, in standard deviations of the reference.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def refined_table(
             return torch.from_numpy(problem.simulate(theta.double().numpy(), noise))
 
         seed = integer_seed(settings.seed, *stream, n, index)
-        around = Surroundings(posterior, x.double(), simulated, algorithm, method, seed)
-        refined = refined_around(around, settings.simulations)
+        surroundings = Surroundings(posterior, x.double(), simulated, algorithm, method, seed)
+        refined = refined_around(surroundings, settings.simulations)
         report = refined.report
         after = before if report.outcome == KEPT else refined.sample(settings.samples, seed=seed)
         shared = {
@@ -89,7 +89,7 @@ def refined_table(
 
 
 class _Comparison:
-    """Of draws with those of a reference; the same directions and pairs for all draws."""
+    """Compares draws with those of a reference, with the same directions and pairs for all draws."""
 
     def __init__(
         self, settings: RefineSettings, prior: Any, truth: Float[Tensor, "R m"], names: tuple[Any, ...]

@@ -18,7 +18,7 @@ from tallsbi.study.settings.refine import RefineSettings
 from tallsbi.study.settings.sized_sample import SizedSampleSettings
 from tallsbi.study.settings.time import TimeSettings
 from tallsbi.study.stages.batches import batch_of
-from tallsbi.study.stages.draws import Datasets, Stream, both_draws, tall_draws
+from tallsbi.study.stages.draws import Datasets, Stream, plain_and_clipped_draws, tall_draws
 from tallsbi.study.stages.health import prior_variables
 from tallsbi.study.stages.ragged import joined
 from tallsbi.study.tasks import simulator
@@ -60,7 +60,7 @@ def _draws(
     observations: xr.Dataset,
     progress: Callable,
 ) -> list[xr.Dataset]:
-    """Of one method: plain, clipped, or both in this order."""
+    """Draws of one method; `forms` are its plain run, its clipped run, or both in this order."""
     problem, algorithm = simulator(settings.problem), settings.methods.algorithm(forms[-1])
     if settings.sets is not None:
         observations = observations.isel(set=slice(settings.sets))
@@ -82,8 +82,11 @@ def _draws(
     options = {"device": settings.device, "sharing": sharing, "progress": progress}
     parts: list[tuple[xr.Dataset, ...]] = []
     for samples, n_obs in groupby(settings.n_obs, settings.samples_at):
-        given = (engine, algorithm, datasets, tuple(n_obs), samples, settings.seed, stream)
-        parts.append(both_draws(*given, **options) if len(forms) > 1 else (tall_draws(*given, **options),))
+        arguments = (engine, algorithm, datasets, tuple(n_obs), samples, settings.seed, stream)
+        if len(forms) > 1:
+            parts.append(plain_and_clipped_draws(*arguments, **options))
+        else:
+            parts.append((tall_draws(*arguments, **options),))
     runs = map(joined, zip(*parts, strict=True))
     common = prior_variables(problem.prior, "set")
     return [

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tallsbi.random import integer_seed
 from tallsbi.study.tasks.base import TrainingProblem
 
 if TYPE_CHECKING:
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
 def simulations(
     problem: TrainingProblem, count: int, seed: int, members: int | None = None, threads: int = 1
 ) -> xr.Dataset:
-    """`count` pairs (theta, x); a smaller training set is the beginning of a larger one.
+    """`count` pairs (theta, x); a smaller training set is a prefix of a larger one.
 
     With `members` there are as many observations of each parameter, all with noise of their own: a network on groups
-    of n_max observations so has a budget of N_train x n_max simulations. A stream per place: fewer parameters and
-    fewer members are both the beginning of more of them.
+    of n_max observations so has a budget of N_train x n_max simulations. Every place in a group has its own stream, so
+    fewer parameters or fewer members are a prefix of more.
     """
     import xarray as xr
 
@@ -46,11 +45,6 @@ def observations(problem: TrainingProblem, sets: int, count: int, seed: int, thr
     return _observed(
         problem, theta, problem.observations(theta, count, seed, "observations", threads=threads)
     )
-
-
-def other_observations(problem: TrainingProblem, sets: int, count: int, seed: int) -> xr.Dataset:
-    """The same with other noise: for the study of many observations, which uses them alone."""
-    return observations(problem, sets, count, integer_seed(seed, "many"))
 
 
 def calibration(problem: TrainingProblem, pairs: int, n: int, seed: int, threads: int = 1) -> xr.Dataset:

@@ -47,7 +47,7 @@ SEEDS = 8  # enough for an interval by ranks
 
 
 def table(settings: TheorySettings) -> pd.DataFrame:
-    """All rows."""
+    """The rows of all quantities."""
     rows = [
         *_score_errors(settings.seed),
         *_laws(settings.seed),
@@ -60,7 +60,7 @@ def table(settings: TheorySettings) -> pd.DataFrame:
 def gaussian_problem(
     case: str, m: int, n: int, rng: np.random.Generator
 ) -> tuple[Problem, Float[Tensor, "B m"], Float[Tensor, "B m m"]]:
-    """`SEEDS` datasets, each with a prior of its own, and their exact posteriors; (an)isotropic covariances."""
+    """`SEEDS` datasets, each with a prior of its own, and their exact posteriors; `case`: isotropic or anisotropic."""
 
     def covariance() -> np.ndarray:
         if case == "isotropic":
@@ -97,20 +97,20 @@ def _score_errors(seed: int) -> Iterator[tuple]:
         errors = {}
         for t in TIMES:
             spread = TOY.alpha(t) * cov + TOY.sigma2(t) * torch.eye(m)
-            away = torch.from_numpy(rng.standard_normal((SEEDS, 20, m)))
-            states = TOY.sqrt_alpha(t) * mean[:, None] + 2 * away @ torch.linalg.cholesky(spread).mT
+            z = torch.from_numpy(rng.standard_normal((SEEDS, 20, m)))
+            states = TOY.sqrt_alpha(t) * mean[:, None] + 2 * z @ torch.linalg.cholesky(spread).mT
             exact = (TOY.sqrt_alpha(t) * mean[:, None] - states) @ torch.linalg.inv(spread)
             for name, tall in tall_scores(problem).items():
-                wrong = ((tall(states, t) - exact).norm(dim=-1) / exact.norm(dim=-1)).amax(1)
-                errors[name] = torch.maximum(wrong, errors.get(name, wrong))
-        for name, each in errors.items():
+                error = ((tall(states, t) - exact).norm(dim=-1) / exact.norm(dim=-1)).amax(1)
+                errors[name] = torch.maximum(error, errors.get(name, error))
+        for name, largest in errors.items():
             yield from (
-                ("score_error", "anisotropic", name, m, n, 0, i, v) for i, v in enumerate(each.tolist())
+                ("score_error", "anisotropic", name, m, n, 0, i, v) for i, v in enumerate(largest.tolist())
             )
 
 
 class _Probe(Noise):
-    """No noise, except that the last sample of every dataset gets one standard deviation everywhere."""
+    """No noise, except that the last sample of every dataset gets one standard deviation in every coordinate."""
 
     def __init__(self) -> None:
         super().__init__([torch.Generator()], torch.float64)
@@ -122,7 +122,7 @@ class _Probe(Noise):
 
 
 def law(sampler: Sampler, tall: TallScore) -> tuple[Float[Tensor, "B m"], Float[Tensor, "B m m"]]:
-    """Mean and covariance of what a sampler with affine steps and independent noise returns, from N(0, I)."""
+    """Mean and covariance of what a sampler with affine steps and independent noise makes of N(0, I)."""
     B, m = tall.datasets, tall.dim
     mean, cov = torch.zeros(B, m).double(), torch.eye(m).double().expand(B, m, m)
     origin = torch.zeros(1, m)
@@ -158,7 +158,7 @@ def _root(matrices: Float[Tensor, "B m m"]) -> Float[Tensor, "B m m"]:
 
 
 def _laws(seed: int) -> Iterator[tuple]:
-    """The law of the draws of DET_GEF, and of the proposal with exact covariances, against the exact posterior.
+    """The laws of the draws of DET_GEF, and of GAUSS with exact covariances, against the exact posterior.
 
     `law_error`: their distance; `spread`: the standard deviation over the exact one, and for DET_GEF with isotropic
     covariances also its limit for short steps, in rows with 0 steps.
@@ -206,8 +206,8 @@ def det_gef_spread(share: Float[Tensor, "B"], n: int) -> Float[Tensor, "B"]:
 def _covariance_effects(settings: TheorySettings) -> Iterator[tuple]:
     """How far few steps of the covariance runs take GAUSS from the posterior, on the cell of the toy tables.
 
-    The error of GAUSS with the covariances that so many steps lead to, without noise, over its error with covariances
-    of as many exact draws as the published runs make.
+    The error of GAUSS with the covariances that so many steps lead to, without Monte Carlo error, over its error with
+    the covariances of as many exact draws as the published runs make.
     """
     m, n, eta = 10, 32, settings.methods.options.get("GAUSS", {}).get("cov_eta", Gauss.cov_eta)
     for case in ("gaussian-wide", "gaussian-standard"):
@@ -226,16 +226,16 @@ def _covariance_effects(settings: TheorySettings) -> Iterator[tuple]:
         draws = torch.from_numpy(stream.standard_normal((COVARIANCE_SEEDS, n, COVARIANCE_DRAWS, m)))
         root = torch.linalg.cholesky(score.posterior_cov.expand(COVARIANCE_SEEDS, m, m))[:, None]
         draws = (draws - draws.mean(2, keepdim=True)) @ root.mT
-        chance = error(draws.mT @ draws / (COVARIANCE_DRAWS - 1))
+        monte_carlo_error = error(draws.mT @ draws / (COVARIANCE_DRAWS - 1))
         for steps in COVARIANCE_STEPS:
-            plain = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, COVARIANCE_SEEDS)
-            _, cov = law(DDIM(steps=steps, eta=eta), plain)
-            ratios = (error(cov[:, None].expand(-1, n, -1, -1)) / chance).tolist()
+            single_posterior = FactorisedScore(score.bind(toy.x[:, :1]), toy.prior, COVARIANCE_SEEDS)
+            _, cov = law(DDIM(steps=steps, eta=eta), single_posterior)
+            ratios = (error(cov[:, None].expand(-1, n, -1, -1)) / monte_carlo_error).tolist()
             yield from (("covariance_effect", case, "GAUSS", m, n, steps, i, v) for i, v in enumerate(ratios))
 
 
 class _CountingScore(Score):
-    """Counts numbers as they are computed, by what they are and the number of observations."""
+    """A score that counts its evaluations and the entries of its Jacobian, by the number of observations."""
 
     def __init__(self, score: Score, counts: Counter[tuple[str, int]]) -> None:
         self.score, self.counts, self.dim, self.schedule = score, counts, score.dim, score.schedule
@@ -270,9 +270,9 @@ def _counts(settings: TheorySettings) -> Iterator[tuple]:
     m, n, samples = 3, 4, 6
     rng = numpy_generator(settings.seed, "theory", "counts")
     problem, _, _ = gaussian_problem("anisotropic", m, n, rng)
-    for method, chosen in settings.methods.options.items():
-        few = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in chosen else {})}
-        algorithm = settings.methods.algorithm(method, **few)
+    for method, options in settings.methods.options.items():
+        sizes = {"steps": COUNTED_STEPS, **({"cov_samples": 50} if "cov_samples" in options else {})}
+        algorithm = settings.methods.algorithm(method, **sizes)
         counts: Counter[tuple[str, int]] = Counter()
         counted = Problem(_CountingScore(problem.score, counts), problem.prior, problem.x)
         algorithm.sample(counted, samples, Noise([torch.Generator().manual_seed(0)], torch.float64))

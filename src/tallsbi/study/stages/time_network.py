@@ -7,10 +7,10 @@ the reference's own spread, the root of the mean variance of its coordinates. Ob
 this study alone (`stages.many`).
 
 Times and memory are those of a run whose covariances are estimated from as many draws as the posterior gets, the
-paper's ratio. Where the configuration has more draws for them, the distance is that of a second run, with these: a
-covariance of few draws is an error of its own. Times are measured by the protocol of `stages.protocol`; the cells of
-`many` run in order, for the sake of the memory. A run that is lost is a result: it has a time, a share of lost draws,
-and no distance.
+paper's ratio. Where the configuration has another number of draws for them, the distance is that of a second run with
+this number: a covariance of few draws is an error of its own. Times are measured by the protocol of `stages.protocol`;
+the cells of `many` run in order, for the sake of the memory. A run that is lost is a result: it has a time, a share of
+lost draws, and no distance.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ def steps_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
 
     def run(n: int, index: int, method: str, steps: int) -> dict[str, Any]:
         algorithm = settings.methods.algorithm(method, steps=steps)
-        fair = study.timed(method, steps)
+        timed_algorithm = study.timed(method, steps)
 
         def solve(chosen: Algorithm) -> Float[np.ndarray, "S m"]:
             return study.solve(chosen, n, index, study.generator(method, steps, n, index))
 
-        theta, seconds = timed(partial(solve, fair))
-        theta = theta if fair == algorithm else solve(algorithm)
+        theta, seconds = timed(partial(solve, timed_algorithm))
+        theta = theta if timed_algorithm == algorithm else solve(algorithm)
         return {
             **study.row(n, index, method, algorithm, theta, seconds),
             "sw": study.distance(theta, n, index),
@@ -89,13 +89,13 @@ def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
 
     def run(n: int, index: int, method: str) -> dict[str, Any]:
         algorithm = settings.methods.algorithm(method, steps=steps(method))
-        fair, spread = study.timed(method, steps(method)), study.spread(n, index)
+        timed_algorithm, spread = study.timed(method, steps(method)), study.spread(n, index)
 
         def solve(chosen: Algorithm) -> Float[np.ndarray, "S m"]:
             return study.solve(chosen, n, index, study.generator(method, n, index))
 
-        (theta, seconds), memory = peak_growth(partial(timed, partial(solve, fair)))
-        theta = theta if fair == algorithm else solve(algorithm)
+        (theta, seconds), memory = peak_growth(partial(timed, partial(solve, timed_algorithm)))
+        theta = theta if timed_algorithm == algorithm else solve(algorithm)
         return {
             **study.row(n, index, method, algorithm, theta, seconds),
             "spread": spread,
@@ -104,11 +104,11 @@ def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
             "memory": memory,
         }
 
-    # What is allocated once and for all, by the libraries, is no memory of the first method or n.
+    # What the libraries allocate once must not count as memory of the first method or n.
     for method in settings.methods.options:
         n = sorted(settings.n_obs)[:2][-1]
-        few = settings.methods.algorithm(method, steps=min(steps(method), WARM_UP_STEPS))
-        study.solve(few, n, study.sets[0], study.generator("warm-up"))
+        short_run = settings.methods.algorithm(method, steps=min(steps(method), WARM_UP_STEPS))
+        study.solve(short_run, n, study.sets[0], study.generator("warm-up"))
     cells = list(product(settings.n_obs, study.sets, settings.methods.options))
     return MANY.frame(run(*cell) for cell in progress(cells))
 
@@ -116,8 +116,8 @@ def many_table(study: CostStudy, progress: Callable = iter) -> pd.DataFrame:
 def read_references(paths: str | Sequence[str], n_obs: Sequence[int]) -> dict[int, xr.Dataset]:
     """References by n: from one file per n, or from a single file with all of them."""
     if isinstance(paths, str):
-        whole = read_dataset(paths)
-        return {n: whole.sel(n=n) for n in n_obs}
+        references = read_dataset(paths)
+        return {n: references.sel(n=n) for n in n_obs}
     return {n: read_dataset(path) for n, path in zip(n_obs, paths, strict=True)}
 
 

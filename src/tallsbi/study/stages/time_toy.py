@@ -6,6 +6,7 @@ As in the paper, a covariance is estimated from as many draws as the posterior g
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -43,10 +44,10 @@ def time_methods(settings: ToyTimeSettings, progress: Callable = iter) -> pd.Dat
         run(n, min(settings.steps), method)
     cells = list(product(settings.n_obs, settings.steps, settings.methods.options))
     order = numpy_generator(settings.seed, "toy", "timing", cell.problem, cell.m)
-    rows, place = [], hardware(settings.device)
+    rows, machine = [], hardware(settings.device)
     for round_, index in progress(turns(cells, settings.repeats, order)):
         n, steps, method = cells[index]
-        _, seconds = timed(lambda each=cells[index]: run(*each))
-        rows.append((cell.problem, cell.m, n, steps, method, samples, place, round_, seconds))
+        _, seconds = timed(partial(run, n, steps, method))
+        rows.append((cell.problem, cell.m, n, steps, method, samples, machine, round_, seconds))
     frame = TIMING.frame(rows)
     return frame.sort_values(list(frame.columns[:-1]), ignore_index=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ToyEngine:
-    """The datasets of a toy problem, explained with a score that is off by eps."""
+    """Solves the datasets of a toy problem with a score that is off by eps."""
 
     toy: Toy
     eps: float
@@ -32,10 +32,10 @@ class ToyEngine:
     device: str = "cpu"
 
     def problem(self, x: Float[Tensor, "B n m"]) -> Problem:
-        place = {"dtype": self.dtype, "device": self.device}
-        net = Perturbation(*(part.to(**place) for part in vars(self.toy.perturbation).values()))
+        placement = {"dtype": self.dtype, "device": self.device}
+        net = Perturbation(*(part.to(**placement) for part in vars(self.toy.perturbation).values()))
         score = PerturbedScore(self.toy.score(self.dtype, self.device), net, self.eps)
-        return Problem(score, self.toy.prior.to(**place), x.to(**place))
+        return Problem(score, self.toy.prior.to(**placement), x.to(**placement))
 
     def sample(
         self, algorithm: Algorithm, x: Float[Tensor, "B n m"], samples: int, generators: list[torch.Generator]

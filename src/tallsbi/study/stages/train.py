@@ -32,8 +32,8 @@ def train_and_write(
 ) -> None:
     """Trains on the first simulations of `data` and writes the outputs `network` and `losses` of the job.
 
-    `fit` is `tallsbi.training.loop.train`, or what is called like it; `stream` continues the name of the problem's
-    random stream. Resumes from its checkpoints.
+    `fit` is `tallsbi.training.loop.train` or a function with the same arguments; `stream` continues the name of the
+    problem's random stream. Resumes from its checkpoints.
     """
     data = data.isel(simulation=slice(settings.n_train))
     latent = problem.prior.to_latent(torch.from_numpy(data["theta"].values))

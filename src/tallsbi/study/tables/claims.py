@@ -14,7 +14,7 @@ from tallsbi.study.claims.intervals import MIN_UNITS
 from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
-from tallsbi.study.claims.views import Facts, views
+from tallsbi.study.claims.views import RunFacts, views
 from tallsbi.study.settings.artifacts import ClaimsTable
 from tallsbi.study.tables.render import Table
 
@@ -23,10 +23,10 @@ WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 
 
 def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
-    """`data`: the tidy files of the run by the names in `claims.views`, and maybe the ledger of an `other` one."""
+    """`data`: the tidy files of the run by the names in `claims.views`, and the ledger of the `other` run, if any."""
     distances, factor = data["sbibm_distances"], settings.fidelity["uniform_bounds_factor"]
     exclude = settings.fidelity["exclude_sets"]
-    facts = Facts(
+    facts = RunFacts(
         toy_metric=settings.toy_metric,
         kept={
             task: exclusion.published(distances, task, exclude == "listed").kept
@@ -43,7 +43,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
         "exclude_sets": bool(exclude),
     }
     tidy = ledger(read(settings.claims), views(data, facts), switches)
-    of = (" (" + tidy.quantity + ")").where(tidy.quantity != "", "")
+    quantity = (" (" + tidy.quantity + ")").where(tidy.quantity != "", "")
     shown = pd.DataFrame(
         {
             "id": tidy.id,
@@ -52,7 +52,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
                 ~tidy.headline | (tidy.variant == ""), tidy.variant + " (headline)"
             ),
             "printed": tidy.printed,
-            "measured": tidy.measured + of + " " + tidy.uncertainty,
+            "measured": tidy.measured + quantity + " " + tidy.uncertainty,
             "count": tidy["count"],
             "verdict": tidy.verdict,
             "reading": tidy.reading,
@@ -69,15 +69,15 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
 
 
 def _note(tidy: pd.DataFrame) -> str:
-    main = tidy[tidy.headline]
-    counts = ", ".join(f"{int((main.verdict == verdict).sum())} {verdict.value}" for verdict in Verdict)
+    headline = tidy[tidy.headline]
+    counts = ", ".join(f"{int((headline.verdict == verdict).sum())} {verdict.value}" for verdict in Verdict)
     verdicts = tidy.groupby("id").verdict.nunique()
-    split = ", ".join(verdicts.index[verdicts > 1]) or "none"
+    decided_by_switch = ", ".join(verdicts.index[verdicts > 1]) or "none"
     return (
-        f"{len(main)} claims: {counts} (headline variants). A claim holds where the whole confidence interval "
+        f"{len(headline)} claims: {counts} (headline variants). A claim holds where the whole confidence interval "
         f"({100 * (1 - ALPHA):g} %, two-sided, paired over sets, seeds, rounds or draws, corrected for the number of "
         "comparisons where one of them is enough) is in the range the claim expects, and does not hold where all of "
         f"it is outside. Fewer than {MIN_UNITS} units decide nothing. Measured: the comparison that decides, a ratio, "
-        f"difference, slope, share or value as the test says. Claims on which a fidelity switch decides: {split}. "
-        "The CSV has the tests and the data behind them."
+        "difference, slope, share or value as the test says. Claims on which a fidelity switch decides: "
+        f"{decided_by_switch}. The CSV has the tests and the data behind them."
     )

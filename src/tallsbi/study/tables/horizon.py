@@ -35,24 +35,24 @@ def make(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Table:
             "task": [settings.labels[task] for task in tidy.task],
             "method": tidy.method,
             "steps": tidy.steps,
-            "horizon": [_reach(row) for row in tidy.itertuples()],
-            "what fails": [_failure(row) for row in tidy.itertuples()],
+            "horizon": [_horizon_text(row) for row in tidy.itertuples()],
+            "what fails": [_failure_text(row) for row in tidy.itertuples()],
         }
     )
     note = (
         f"Datasets of {int(tidy.datasets.max())} parameters of the prior at every n, networks of N_train = "
         f"{int(tidy.n_train.max()):,}. The horizon is the n at which, for some parameter, sigma becomes a fifth too "
-        "narrow or half too wide, the mean of z leaves 0.5, or coverage that of a sigma off by a factor 1.5; a "
-        "departure counts only if it is no chance. Between measured n it is interpolated. Few datasets find only large "
-        "departures: a horizon at the largest n says that none was found."
+        "narrow or half too wide, the mean of z goes beyond 0.5, or coverage is that of a sigma off by a factor 1.5; a "
+        "departure counts only if it is more than chance. Between measured n it is interpolated. Few datasets show "
+        "only large departures: a horizon at the largest n says that none was found."
     )
     return Table(tidy, shown, note)
 
 
-def _reach(row: object) -> str:
+def _horizon_text(row: object) -> str:
     failed = bool(row.failed_n)  # type: ignore[attr-defined]
     return str(row.horizon) if failed else f"{row.horizon} or more"  # type: ignore[attr-defined]
 
 
-def _failure(row: object) -> str:
+def _failure_text(row: object) -> str:
     return f"n = {row.failed_n}: {row.failure}" if row.failed_n else "–"  # type: ignore[attr-defined]

@@ -27,8 +27,8 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables) -> Table:
     if tidy.empty:
         raise ValueError(f"n_obs = {sorted(set(metrics.n))}: the summary needs at least one n above 1")
     printed = data["paper"].groupby(["metric", "task"]).method.agg(list).to_dict()
-    listed = zip(tidy.metric, tidy.task, tidy.method, strict=True)
-    tidy["paper_best"] = [method in printed.get((metric, task), []) for metric, task, method in listed]
+    rows = zip(tidy.metric, tidy.task, tidy.method, strict=True)
+    tidy["paper_best"] = [method in printed.get((metric, task), []) for metric, task, method in rows]
     shown = [
         {
             "metric": METRICS[metric],
@@ -55,9 +55,9 @@ def _rows(frame: pd.DataFrame, task: str, listed: bool) -> Iterator[dict[str, An
         for method, steps in table.columns:
             row = {"task": task, "metric": metric, "n_train": int(tall.n_train.iloc[0])}
             row |= {"n": " ".join(map(str, sorted(set(tall.n)))), "method": method, "steps": int(steps)}
-            for over, ranked in ranks.items():
-                line = ranked[metric].loc[(method, steps)]
-                row |= {f"{name}_{over}": value for name, value in line.items()}
+            for sets, ranked in ranks.items():
+                rank = ranked[metric].loc[(method, steps)]
+                row |= {f"{name}_{sets}": value for name, value in rank.items()}
             yield row | {"excluded_sets": " ".join(map(str, rule.excluded))}
 
 
@@ -67,27 +67,27 @@ def _scores(tall: pd.DataFrame, metric: str) -> pd.DataFrame:
     return sum(matrices[1:], start=matrices[0])[matrices[0].columns] / len(matrices)
 
 
-def _best(part: pd.DataFrame, over: str) -> str:
-    """The best and its ties, the best first; a method with several T has them in brackets."""
-    leading = part[part[f"best_{over}"] | part[f"tied_{over}"]].sort_values(
-        f"difference_{over}", kind="stable"
+def _best(part: pd.DataFrame, sets: str) -> str:
+    """The best over `all` or the `kept` sets, then its ties; a method with several T has T in brackets."""
+    leading = part[part[f"best_{sets}"] | part[f"tied_{sets}"]].sort_values(
+        f"difference_{sets}", kind="stable"
     )
-    several = part.method.duplicated(keep=False)
+    repeated = part.method.duplicated(keep=False)
     names = [
-        f"{row.method} ({row.steps})" if several[row.Index] else row.method for row in leading.itertuples()
+        f"{row.method} ({row.steps})" if repeated[row.Index] else row.method for row in leading.itertuples()
     ]
     return " = ".join(names) or "none: all lost, blown up or invalid"
 
 
 def _note(tidy: pd.DataFrame, listed: bool) -> str:
-    out = tidy[(tidy.lost_all > 0) | (tidy.blown_up_all > 0)].method
-    invalid = tidy[tidy.invalid_all > 0].groupby("metric", sort=False).task.unique()
-    pairs = "; ".join(f"{METRICS[metric]}: {', '.join(names)}" for metric, names in invalid.items())
+    methods_out = tidy[(tidy.lost_all > 0) | (tidy.blown_up_all > 0)].method
+    invalid_tasks = tidy[tidy.invalid_all > 0].groupby("metric", sort=False).task.unique()
+    invalid = "; ".join(f"{METRICS[metric]}: {', '.join(tasks)}" for metric, tasks in invalid_tasks.items())
     n_train = sorted(set(tidy.n_train))
     return (
         f"N_train = {', '.join(map(str, n_train))}; distances averaged over n = {tidy.n.iloc[0].replace(' ', ', ')} "
         f"on each parameter set, then compared. A = B: a tie, the best first. {RULE} Out on some task: "
-        f"{', '.join(dict.fromkeys(out)) or 'none'} (the CSV has the counts per task). With invalid comparisons: "
-        f"{pairs or 'none'}. 'kept sets': after the published exclusion {'lists' if listed else 'rule'}. Paper: as "
-        "listed in its metric table."
+        f"{', '.join(dict.fromkeys(methods_out)) or 'none'} (the CSV has the counts per task). With invalid "
+        f"comparisons: {invalid or 'none'}. 'kept sets': after the published exclusion "
+        f"{'lists' if listed else 'rule'}. Paper: as listed in its metric table."
     )

@@ -49,7 +49,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: TaskRows) -> Table:
         f"Medians over {int(tidy.sets.max())} parameter sets, before → after, in standard deviations of the reference "
         "posterior: offset of the mean (mean over coordinates), ratio of the spreads (geometric mean), sliced "
         "Wasserstein distance. Widened: the check of a refinement found it too sure and made it wider. Kept: it was "
-        "refused, and the draws are those of before."
+        "refused, and the draws are those from before."
     )
     return Table(tidy, shown, note)
 

@@ -1,7 +1,6 @@
 """A table as CSV, Markdown and LaTeX.
 
-The CSV is tidy and complete. Markdown and LaTeX are for reading: mean and spread in one cell, numbers
-rounded to what they are worth.
+The CSV is tidy and complete. Markdown and LaTeX are for reading: mean and spread in one cell, numbers rounded.
 """
 
 from __future__ import annotations
@@ -12,12 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-METRICS = {
-    "sw": "sW",
-    "mmd": "MMD²",
-    "c2st": "C2ST",
-}  # the distances of the sbibm part, as a reader sees them
-_LATEX = str.maketrans(
+# The distances of the sbibm part, as a reader sees them.
+METRICS = {"sw": "sW", "mmd": "MMD²", "c2st": "C2ST"}
+_LATEX_ESCAPES = str.maketrans(
     {char: "\\" + char for char in "&%_#"} | {"±": r"$\pm$", "–": "--", "^": r"\^{}", "<": "$<$", ">": "$>$"}
 )
 
@@ -90,7 +86,7 @@ def _alignment(columns: Sequence[str]) -> list[str]:
 
 
 def _escape(text: str) -> str:
-    return text.translate(_LATEX)
+    return text.translate(_LATEX_ESCAPES)
 
 
 def mean_std(values: pd.Series) -> tuple[float, float]:

@@ -19,9 +19,9 @@ from tallsbi.study.analysis.ranking import RULE, by_method, rank_metrics
 from tallsbi.study.settings.artifacts import SbibmTables
 from tallsbi.study.tables.render import METRICS, Table, number, spread
 
-AVERAGE = ["mean", "std", "sets", "lost", "invalid", "best", "tied"]
-_RANKED = [*AVERAGE, "blown_up", "p_value"]
-_BEST = " *"
+_CELL_COLUMNS = ["mean", "std", "sets", "lost", "invalid", "best", "tied"]
+_RANK_COLUMNS = [*_CELL_COLUMNS, "blown_up", "p_value"]
+_BEST_MARK = " *"
 
 
 def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables, *, task: str) -> Table:
@@ -32,28 +32,28 @@ def make(data: Mapping[str, pd.DataFrame], settings: SbibmTables, *, task: str) 
             f"task = {task!r}: no distances of this task in the data; add it to the study's tasks"
         )
     rule = exclusion.published(metrics, task, settings.listed)
-    at = metrics[metrics.n_train == metrics.n_train.max()]
-    counts = _counts(settings.table_n_obs, sorted(set(at.n.tolist())))
-    tidy = pd.DataFrame([row for n in counts for row in _rows(at[at.n == n], rule)])
+    largest = metrics[metrics.n_train == metrics.n_train.max()]
+    counts = _counts(settings.table_n_obs, sorted(set(largest.n.tolist())))
+    tidy = pd.DataFrame([row for n in counts for row in _rows(largest[largest.n == n], rule)])
     tidy = _with_printed(tidy, data["paper"])
     return Table(tidy, _shown(tidy, rule), _note(tidy, settings, rule))
 
 
 def _counts(wanted: Sequence[int], present: Sequence[int]) -> list[int]:
-    """The n of the table that there are; at small scales the largest n stands for the tall ones."""
+    """The n of the table that the data have; where none is above 1, the largest n of the data as well."""
     counts = [n for n in wanted if n in present]
     return counts if max(counts, default=0) > 1 else sorted({*counts, max(present)})
 
 
 def _rows(cell: pd.DataFrame, rule: exclusion.Exclusion) -> Iterator[dict[str, Any]]:
     """One row per metric and method of the cell at one n."""
-    averaged = {"all": cell, "kept": exclusion.keep(cell, rule)}
+    cells = {"all": cell, "kept": exclusion.keep(cell, rule)}
     ranked = {
-        over: rank_metrics({metric: by_method(part, metric) for metric in METRICS})
-        for over, part in averaged.items()
+        sets: rank_metrics({metric: by_method(part, metric) for metric in METRICS})
+        for sets, part in cells.items()
     }
     for metric in METRICS:
-        ranks = [tables[metric][_RANKED].add_suffix(f"_{over}") for over, tables in ranked.items()]
+        ranks = [tables[metric][_RANK_COLUMNS].add_suffix(f"_{sets}") for sets, tables in ranked.items()]
         for (method, steps), averages in pd.concat(ranks, axis=1).iterrows():
             runs = cell[(cell.method == method) & (cell.steps == steps)]
             lost = runs[is_lost(runs.lost_share)]
@@ -78,10 +78,10 @@ def _with_printed(tidy: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:
     """The printed numbers beside ours, and whether they are in bold face or marked as the worst."""
     marks = {name: paper[name].astype(bool) for name in ("best", "worst")}
     keys, numbers = ["task", "metric", "n", "method"], ["mean", "std", "best", "worst"]
-    named = paper.assign(**marks)[[*keys, *numbers]].rename(
+    renamed = paper.assign(**marks)[[*keys, *numbers]].rename(
         columns={name: f"paper_{name}" for name in numbers}
     )
-    tidy = tidy.merge(named, "left", keys)
+    tidy = tidy.merge(renamed, "left", keys)
     return tidy.assign(**{f"paper_{name}": tidy[f"paper_{name}"].eq(True) for name in marks})
 
 
@@ -97,19 +97,22 @@ def _shown(tidy: pd.DataFrame, rule: exclusion.Exclusion) -> pd.DataFrame:
             label = METRICS[line.metric]
             row[label] = _cell(line, "all", digits[line.metric])
             row[f"{label}, kept"] = _cell(line, "kept", digits[line.metric])
-            row[f"{label}, paper"] = as_printed(line.paper_mean, line.paper_std) + _BEST * line.paper_best
+            row[f"{label}, paper"] = (
+                as_printed(line.paper_mean, line.paper_std) + _BEST_MARK * line.paper_best
+            )
         shown.append(row)
     frame = pd.DataFrame(shown)
     return frame.drop(columns=[name for name in frame if name.endswith(", kept")]) if rule.void else frame
 
 
-def _cell(line: Any, over: str, digits: int) -> str:
-    """Mean ± std with the mark of the best; how many sets it is over where some are lost or invalid."""
-    mean, std, sets, lost, invalid, best, tied = (getattr(line, f"{name}_{over}") for name in AVERAGE)
-    if invalid and lost + invalid == sets:
+def _cell(line: Any, sets: str, digits: int) -> str:
+    """Mean ± std over `all` or the `kept` sets, with the mark of the best, and the number of sets in the mean where
+    some are lost or invalid."""
+    mean, std, count, lost, invalid, best, tied = (getattr(line, f"{name}_{sets}") for name in _CELL_COLUMNS)
+    if invalid and lost + invalid == count:
         return "invalid"
-    part = f" ({sets - lost - invalid} of {sets})" if 0 < lost + invalid < sets else ""
-    return spread(mean, std, digits) + part + _BEST * (best or tied)
+    averaged = f" ({count - lost - invalid} of {count})" if 0 < lost + invalid < count else ""
+    return spread(mean, std, digits) + averaged + _BEST_MARK * (best or tied)
 
 
 def _digits(means: pd.Series) -> int:

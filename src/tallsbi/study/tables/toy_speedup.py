@@ -11,7 +11,7 @@ from tallsbi.study.analysis.hardware import timed_on
 from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, number, spread
 
-BASE = "LANGEVIN"
+BASELINE = "LANGEVIN"
 
 
 def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
@@ -19,15 +19,15 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     timing = data["timing"]
     timing = timing[timing.problem == settings.problem]
     seconds = timing.groupby(["m", "n", "steps", "method"], sort=False).seconds.median().unstack("method")
-    ratios = seconds.div(seconds[BASE], axis=0).drop(columns=BASE)
+    ratios = seconds.div(seconds[BASELINE], axis=0).drop(columns=BASELINE)
     measured = [
         (settings.problem, int(m), method, part[method].mean(), part[method].std(), len(part))
         for m, part in ratios.groupby("m")
         for method in ratios.columns
     ]
     tidy = pd.DataFrame(measured, columns=["problem", "m", "method", "ratio", "ratio_std", "cells"])
-    names = {"table": "paper_table", "ratio": "paper", "ratio_std": "paper_std"}
-    tidy = tidy.merge(data["paper"].rename(columns=names), "left", ["m", "method"])
+    paper_columns = {"table": "paper_table", "ratio": "paper", "ratio_std": "paper_std"}
+    tidy = tidy.merge(data["paper"].rename(columns=paper_columns), "left", ["m", "method"])
     tidy = tidy.fillna({"paper_table": ""})
     shown = []
     for m, part in tidy.groupby("m"):
@@ -38,7 +38,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
             row[f"{method} (paper)"] = " / ".join(map(number, cell.paper.dropna())) or "–"
         shown.append(row)
     note = (
-        f"Seconds relative to {BASE} at the same T, below 1 is faster; mean ± std over the cells "
+        f"Seconds relative to {BASELINE} at the same T, below 1 is faster; mean ± std over the cells "
         f"n = {_listed(timing.n)}, T = {_listed(timing.steps)} of the median over {settings.repeats} rounds; "
         f"{settings.timing_samples} samples, on {timed_on(timing)}; GAUSS with its covariances, of as many draws as "
         "there are samples (the paper's ratio). "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from tallsbi.study.analysis.hardware import timed_on
-from tallsbi.study.analysis.validity import LOST
+from tallsbi.study.analysis.validity import LOST_MEANING
 from tallsbi.study.settings.artifacts import ToyTables
 from tallsbi.study.tables.render import Table, mean_std, printed, spread
 
@@ -16,7 +16,7 @@ LABELS = {"sw": "sW", "max_sw": "max-sW"}
 
 def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     """`data`: distances of the cell for every T (`steps`), `timing`, and the `paper`'s printed rows."""
-    headline = settings.metric.removesuffix("_norm")
+    paper_metric = settings.metric.removesuffix("_norm")
     distances, times = (_at_cell(data[name], settings) for name in ("steps", "timing"))
     distances = distances[distances.noise == settings.cell.noise]
     paper = data["paper"].set_index(["method", "steps"])
@@ -36,7 +36,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
             for metric in LABELS:
                 mean, std = mean_std(part[metric])
                 row |= {metric: mean, f"{metric}_std": std}
-            row |= {f"{headline}_paper": printed_row.sw, f"{headline}_paper_std": printed_row.sw_std}
+            row |= {f"{paper_metric}_paper": printed_row.sw, f"{paper_metric}_paper_std": printed_row.sw_std}
             rows.append(row)
             shown.append(
                 {
@@ -46,12 +46,12 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
                     "paper time (s)": printed(printed_row.seconds, printed_row.seconds_std, known),
                     "sW": spread(row["sw"], row["sw_std"]),
                     "max-sW": spread(row["max_sw"], row["max_sw_std"]),
-                    f"paper {LABELS[headline]}": printed(printed_row.sw, printed_row.sw_std, known),
+                    f"paper {LABELS[paper_metric]}": printed(printed_row.sw, printed_row.sw_std, known),
                 }
             )
     tidy = pd.DataFrame(rows)
     tidy.insert(0, "problem", settings.problem)
-    return Table(tidy, pd.DataFrame(shown), _note(settings, tidy, headline, timed_on(times)))
+    return Table(tidy, pd.DataFrame(shown), _note(settings, tidy, paper_metric, timed_on(times)))
 
 
 def _at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
@@ -59,15 +59,15 @@ def _at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
     return frame[(frame.problem == settings.problem) & (frame.m == cell.dim) & (frame.n == cell.n_obs)]
 
 
-def _note(settings: ToyTables, tidy: pd.DataFrame, headline: str, hardware: str) -> str:
+def _note(settings: ToyTables, tidy: pd.DataFrame, paper_metric: str, hardware: str) -> str:
     cell = settings.cell
     return (
         f"Problem {settings.problem}, m = {cell.dim}, n = {cell.n_obs}, noise {cell.noise}, "
         f"{settings.samples} samples. Distances: mean ± std over {int(tidy.seeds.max())} seeds, raw (the "
-        f"reference's self-distance not subtracted); 'lost': at least one seed is ({LOST}). "
+        f"reference's self-distance not subtracted); 'lost': at least one seed is ({LOST_MEANING}). "
         f"Time: median ± std over {settings.repeats} rounds, {settings.timing_samples} samples, on {hardware}; GAUSS "
         "with its covariances, of as many draws as there are samples (the paper's ratio); the paper's times are those "
         "of a GPU with 1000 samples. "
         f"The paper's distance is printed as sW and was computed as the max-sliced one; it stands beside our "
-        f"{LABELS[headline]}. Its ± is 1.96 standard errors."
+        f"{LABELS[paper_metric]}. Its ± is 1.96 standard errors."
     )

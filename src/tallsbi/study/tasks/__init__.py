@@ -1,8 +1,8 @@
-"""The problems of the paper: nine sbibm tasks (section 4.2), one file each, the toys and JRNMM.
+"""The problems of the paper: nine sbibm tasks (section 4.2), one file each, the toys and the Jansen-Rit model.
 
 The task `name` lives in `tallsbi/study/tasks/<name>.py` and is the object called `TASK` there. Nothing else has to
-know of it, and nothing is imported before it is asked for, so that a change to one task reruns the jobs of
-that task only, and listing the tasks costs nothing.
+know of it. A task is imported when it is asked for, so that a change to one task reruns the jobs of that task only,
+and listing the tasks costs nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JRNMM = ("3d", "4d")
 
 
 def names() -> list[str]:
-    """Every task there is a file for."""
+    """The names of all tasks: each has a file of that name."""
     modules = pkgutil.iter_modules(__path__)
     return sorted(
         module.name for module in modules if not module.ispkg and module.name not in ("base", "toy")
@@ -44,8 +44,8 @@ def module_of(name: str) -> str:
 
 def label_of(name: str) -> str:
     """The name a task has in figures, read off its source: importing it would load torch."""
-    found = re.search(r'^    label = "(.*)"$', _source(name), re.MULTILINE)
-    return found[1] if found else name
+    match = re.search(r'^    label = "(.*)"$', _source(name), re.MULTILINE)
+    return match[1] if match else name
 
 
 def has_uniform_prior(name: str) -> bool:

@@ -70,18 +70,18 @@ class TrainingProblem(Simulator):
 
     @abstractmethod
     def training_stream(self, n_train: int) -> tuple[Name, ...]:
-        """The same for a training on n_train simulations."""
+        """The beginning of the names of the streams of a training on n_train simulations."""
 
     @abstractmethod
     def training_parameters(self, count: int, seed: int) -> Float[np.ndarray, "count m"]:
-        """Parameters to train on, in float32: fewer are the beginning of more."""
+        """Parameters to train on, in float32: fewer are a prefix of more."""
 
     @abstractmethod
     def true_parameters(self, sets: int) -> Float[np.ndarray, "sets m"]:
         """Parameters to infer, in float32."""
 
     def prior_draws(self, count: int, seed: int, purpose: str) -> Float[np.ndarray, "count m"]:
-        """Draws of the prior, in float32, from the stream that `purpose` names: fewer are the beginning of more."""
+        """Draws of the prior, in float32, from the stream that `purpose` names: fewer are a prefix of more."""
         return self.prior.sample(count, torch_generator(seed, *self.stream, purpose, "theta")).numpy()
 
     @abstractmethod
@@ -98,7 +98,7 @@ class TrainingProblem(Simulator):
 
 
 class Task(TrainingProblem):
-    """A problem with a likelihood. A concrete task sets the attributes and fills in the abstract methods."""
+    """A problem with a likelihood. A concrete task sets the attributes and implements the abstract methods."""
 
     label: str
     """As in figures."""
@@ -108,7 +108,7 @@ class Task(TrainingProblem):
 
     @abstractmethod
     def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
-        """log p(x_1, ..., x_n | theta), a JAX function; what depends on theta only is computed once.
+        """log p(x_1, ..., x_n | theta), a JAX function; what depends on theta alone is computed once.
 
         Needs JAX in float64: call `use_float64` first.
         """
@@ -182,7 +182,7 @@ class Task(TrainingProblem):
         return x
 
     def _draw(self, count: int, generator: torch.Generator) -> Float[Tensor, "count m"]:
-        """Draws of the prior, bit by bit those of torch.distributions (and so of sbibm) in that state."""
+        """Draws of the prior, bit by bit those of torch.distributions (and so of sbibm) with the same generator."""
         return self.prior.sample(count, generator)
 
 

@@ -70,7 +70,7 @@ class BernoulliGLM(Task):
         return (rng.random(rate.shape) < rate).astype(np.float64)
 
     def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
-        """Log probability of spikes with these statistics; their multiplicity, 1 in general, is left out."""
+        """Log probability of one spike train with these statistics; in general there is no other."""
         jnp = float64_numpy()
         return jnp.sum(x, 0) @ theta - x.shape[0] * jnp.sum(jnp.logaddexp(0.0, self.design @ theta))
 

@@ -23,7 +23,7 @@ PEOPLE = 1_000_000
 TRIALS = 1_000
 TIMES = 17.0 * np.arange(10)
 START = np.array([math.log1p(-1 / PEOPLE), -math.log(PEOPLE)])
-_LARGEST = math.log1p(-1e-12)  # a share that rounds to one would make the log-likelihood infinite
+_MAX_LOG_SHARE = math.log1p(-1e-12)  # a share that rounds to one would make the log-likelihood infinite
 
 
 class SIR(Task):
@@ -54,7 +54,7 @@ class SIR(Task):
         jnp = float64_numpy()
         contact, recovery = theta
         rates = jnp.stack([jnp.zeros_like(contact), contact, recovery, contact])
-        log_share = jnp.minimum(flow(rates, START, TIMES)[:, 1], _LARGEST)
+        log_share = jnp.minimum(flow(rates, START, TIMES)[:, 1], _MAX_LOG_SHARE)
         log_rest = jnp.log(-jnp.expm1(log_share))
         multiplicity = jnp.asarray(self._log_multiplicity)[x.astype(int)]
         return jnp.sum(multiplicity + x * log_share + (TRIALS - x) * log_rest)

@@ -67,7 +67,7 @@ class Toy(Simulator):
 
 
 def make_toy(cell: ToyCell, n_max: int, seed: int) -> Toy:
-    """The datasets of a cell, n_max observations each; every one of its seeds has random streams of its own."""
+    """The datasets of a cell, n_max observations each; every seed has random streams of its own."""
     name, dim, seeds, model = cell.problem, cell.m, cell.seeds, cell.model
     streams = [partial(numpy_generator, seed, "toy", name, dim, i) for i in range(seeds)]
     if name == "mixture" or name == "gaussian-standard":
@@ -115,6 +115,6 @@ def gaussian_noise(n: int, cov: np.ndarray, rng: np.random.Generator) -> np.ndar
 def mixture_noise(
     n: int, components: np.ndarray, chooser: np.random.Generator, rng: np.random.Generator
 ) -> np.ndarray:
-    """`chooser` chooses the components."""
+    """n draws of the noise of the mixture; `chooser` chooses the component of each."""
     std = np.sqrt(components)[(chooser.random(n) < 0.5).astype(int)]
     return std * rng.standard_normal(std.shape)

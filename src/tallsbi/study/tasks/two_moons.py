@@ -1,7 +1,7 @@
 """Two Moons: theta ~ U(-1, 1)^2, x on a crescent whose place depends on theta.
 
 With r ~ N(0.1, 0.01^2) and a ~ U(-pi/2, pi/2), x = (r cos a + 0.25, r sin a) + shift(theta),
-shift = (-|theta_1 + theta_2|, theta_2 - theta_1) / sqrt(2). The likelihood is closed: the offset
+shift = (-|theta_1 + theta_2|, theta_2 - theta_1) / sqrt(2). The likelihood has a closed form: the offset
 p = x - shift - (0.25, 0) has polar coordinates (r, a), so its density is N(r; 0.1, 0.01^2) / (pi |r|), where
 a half-plane to the left of the origin belongs to negative r (ten standard deviations away). sbibm's own
 function leaves out the Jacobian 1 / (pi r).

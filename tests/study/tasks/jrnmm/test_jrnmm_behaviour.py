@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tallsbi.study.tasks.jrnmm.kernel import LANES
-from tallsbi.study.tasks.jrnmm.model import STANDARD
+from tallsbi.study.tasks.jrnmm.model import ALPHA_RHYTHM
 from tallsbi.study.tasks.jrnmm.simulator import Simulation, simulate, simulate_summaries
 from tallsbi.study.tasks.jrnmm.summary import log_spectra
 
@@ -20,7 +20,7 @@ def over_the_prior(count, seed=0):
 
 def test_the_standard_parameters_give_an_alpha_rhythm():
     """A peak between 8 and 13 Hz, ten times as strong as slow activity; in every signal, to a bin of 2 Hz."""
-    spectra = simulate_summaries(np.tile(STANDARD, (64, 1)), 0)
+    spectra = simulate_summaries(np.tile(ALPHA_RHYTHM, (64, 1)), 0)
     peaks = FREQUENCIES[spectra[:, 1:].argmax(1) + 1]
     assert ((peaks > 7.8) & (peaks < 13)).all()
     mean = spectra.mean(0)
@@ -91,7 +91,7 @@ def test_signals_and_summaries_are_of_the_same_simulations():
 
 
 def test_the_same_seed_gives_the_same_and_another_seed_or_index_gives_other_signals():
-    theta = np.tile(STANDARD, (3, 1))
+    theta = np.tile(ALPHA_RHYTHM, (3, 1))
     once = simulate(theta, 7, settings=SHORT)
     assert simulate(theta, 7, settings=SHORT).tobytes() == once.tobytes()
     others = [*once[1:], *simulate(theta, 8, settings=SHORT), *simulate(theta, 7, first=3, settings=SHORT)]

@@ -8,13 +8,13 @@ import pytest
 from jrnmm_oracles import drive, linear_autocovariance, linear_law, recording
 from scipy.integrate import solve_ivp
 
-from tallsbi.study.tasks.jrnmm.model import STANDARD, Model
+from tallsbi.study.tasks.jrnmm.model import ALPHA_RHYTHM, Model
 from tallsbi.study.tasks.jrnmm.simulator import PUBLISHED, Simulation, normals, simulate
 
 QUIET = {"noise_pyramidal": 0.0, "noise_inhibitory": 0.0}
 CORNERS = np.array(
     [
-        STANDARD,
+        ALPHA_RHYTHM,
         (10, 50, 0, 0),
         (250, 500, 5000, 20),
         (250, 50, 0, -20),

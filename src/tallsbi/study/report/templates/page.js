@@ -24,8 +24,8 @@
 
   // Sorting: by the number a cell begins with, else by its text; cells without a value stay last.
   const numberOf = (text) => {
-    const found = /^[-+−]?\d[\d,]*\.?\d*(e[-+]?\d+)?/i.exec(text);
-    return found ? Number(found[0].replace("−", "-").replaceAll(",", "")) : null;
+    const match = /^[-+−]?\d[\d,]*\.?\d*(e[-+]?\d+)?/i.exec(text);
+    return match ? Number(match[0].replace("−", "-").replaceAll(",", "")) : null;
   };
   const EMPTY = ["", "–", "lost", "invalid", "nan"];
   const order = (a, b) => {
@@ -77,7 +77,7 @@
       const among = fold ? all(".claim:not([hidden])", fold).length : 0;
       if (fold) {
         fold.hidden = among === 0;
-        if (shown < claims.length && among > 0) fold.open = true; // what was asked for is in sight
+        if (shown < claims.length && among > 0) fold.open = true; // so that the claims searched for can be seen
       }
       one("#claim-count").textContent = shown === claims.length
         ? `${shown} claims` : `${shown} of ${claims.length} claims`;

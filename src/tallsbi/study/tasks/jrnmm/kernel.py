@@ -2,7 +2,7 @@
 
 Strang splitting with step h: half a kick of the velocities by the drive, the exact linear step with its
 Gaussian noise, half a kick. Positions do not change in a kick, so the two half kicks between two linear
-steps are one whole kick, and what is recorded (positions) is the same as if they had been done in turns:
+steps are one whole kick, and the positions, which are recorded, are the same as with two half kicks:
 
     x_0, half kick, [linear step, record positions, whole kick], [linear step, record, whole kick], ...
 
@@ -41,17 +41,17 @@ _R1, _R2, _MEAN, _KICK1, _KICK2, _SIGMA = (LANES * row for row in range(18, 24))
 ROWS = 24
 PARAMETER_ROWS = slice(18, 24)
 
-_LOW = 0xFFFFFFFF
+_MASK32 = 0xFFFFFFFF
 _M0, _M1 = 0xD2511F53, 0xCD9E8D57
 _W0, _W1 = 0x9E3779B9, 0xBB67AE85
 
 _TWO52, _TWO52_BITS = 2.0**52, 0x4330000000000000  # whose low bits are those of a whole number added to it
-_ROUND = 1.5 * 2.0**52  # adding it rounds to an integer, which then is in the low bits
+_ROUNDING_SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which then is in the low bits
 _LOG2E = 1 / math.log(2)
 _LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # few enough bits that its product with an exponent is exact
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 _SQRT_HALF = 0x3FE6A09E667F3BCD  # bits of sqrt(1/2)
-_LARGEST = 500.0  # the sigmoid is 0 or 1 long before, and exp stays finite
+_MAX_EXPONENT = 500.0  # the sigmoid is 0 or 1 long before, and exp stays finite
 
 _EXP = tuple(1 / math.factorial(i) for i in range(13))
 _LOG = tuple(2 / (2 * i + 1) for i in range(9))
@@ -90,8 +90,8 @@ _OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract"}}
 @no_type_check
 def _exp(x):  # pragma: no cover - compiled
     """For |x| < 700; relative error below 4e-16."""
-    shifted = x * _LOG2E + _ROUND
-    n = shifted - _ROUND
+    shifted = x * _LOG2E + _ROUNDING_SHIFT
+    n = shifted - _ROUNDING_SHIFT
     y = (x - n * _LN2_HIGH) - n * _LN2_LOW
     p = _EXP[12]
     for i in range(11, -1, -1):
@@ -141,25 +141,25 @@ def _two_normals(first, second):  # pragma: no cover - compiled
 
 @numba.njit(inline="always", **_OPTIONS)
 @no_type_check
-def _round(c0, c1, c2, c3, k0, k1):  # pragma: no cover - compiled
+def _philox_round(c0, c1, c2, c3, k0, k1):  # pragma: no cover - compiled
     p0, p1 = _M0 * c0, _M1 * c2
-    return ((p1 >> 32) & _LOW) ^ c1 ^ k0, p1 & _LOW, ((p0 >> 32) & _LOW) ^ c3 ^ k1, p0 & _LOW
+    return ((p1 >> 32) & _MASK32) ^ c1 ^ k0, p1 & _MASK32, ((p0 >> 32) & _MASK32) ^ c3 ^ k1, p0 & _MASK32
 
 
 @numba.njit(inline="always", **_OPTIONS)
 @no_type_check
 def _philox(c0, c1, c2, c3, k0, k1):  # pragma: no cover - compiled
     """Four words of 32 random bits for the four of the counter and the two of the key, all in int64."""
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + _W0) & _LOW, (k1 + _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 2 * _W0) & _LOW, (k1 + 2 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 3 * _W0) & _LOW, (k1 + 3 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 4 * _W0) & _LOW, (k1 + 4 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 5 * _W0) & _LOW, (k1 + 5 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 6 * _W0) & _LOW, (k1 + 6 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 7 * _W0) & _LOW, (k1 + 7 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 8 * _W0) & _LOW, (k1 + 8 * _W1) & _LOW)
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, (k0 + 9 * _W0) & _LOW, (k1 + 9 * _W1) & _LOW)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, k0, k1)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + _W0) & _MASK32, (k1 + _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 2 * _W0) & _MASK32, (k1 + 2 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 3 * _W0) & _MASK32, (k1 + 3 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 4 * _W0) & _MASK32, (k1 + 4 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 5 * _W0) & _MASK32, (k1 + 5 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 6 * _W0) & _MASK32, (k1 + 6 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 7 * _W0) & _MASK32, (k1 + 7 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 8 * _W0) & _MASK32, (k1 + 8 * _W1) & _MASK32)
+    c0, c1, c2, c3 = _philox_round(c0, c1, c2, c3, (k0 + 9 * _W0) & _MASK32, (k1 + 9 * _W1) & _MASK32)
     return c0, c1, c2, c3
 
 
@@ -169,7 +169,7 @@ def _fill(work, at, index, block, k0, k1):  # pragma: no cover - compiled
     """Writes four rows of normals from `at` on: the given block of the streams index, index + 1, ..."""
     for lane in range(LANES):
         i = index + lane
-        w0, w1, w2, w3 = _philox(i & _LOW, (i >> 32) & _LOW, block & _LOW, block >> 32, k0, k1)
+        w0, w1, w2, w3 = _philox(i & _MASK32, (i >> 32) & _MASK32, block & _MASK32, block >> 32, k0, k1)
         z0, z1 = _two_normals(w0, w1)
         z2, z3 = _two_normals(w2, w3)
         work[at + lane] = z0
@@ -182,8 +182,8 @@ def _fill(work, at, index, block, k0, k1):  # pragma: no cover - compiled
 @no_type_check
 def _sigmoid(y):  # pragma: no cover - compiled
     """1 / (1 + exp(y))."""
-    y = y if y < _LARGEST else _LARGEST
-    y = y if y > -_LARGEST else -_LARGEST
+    y = y if y < _MAX_EXPONENT else _MAX_EXPONENT
+    y = y if y > -_MAX_EXPONENT else -_MAX_EXPONENT
     return 1 / (1 + _exp(y))
 
 
@@ -193,8 +193,8 @@ def _kick(work, r, r_v0, kick0, share):  # pragma: no cover - compiled
     """Adds `share` of a whole kick to the velocities."""
     for lane in range(LANES):
         x0 = work[_X0 + lane]
-        between = work[_X1 + lane] - work[_X2 + lane]
-        s0 = _sigmoid(r_v0 - r * between)
+        potential = work[_X1 + lane] - work[_X2 + lane]
+        s0 = _sigmoid(r_v0 - r * potential)
         s1 = _sigmoid(r_v0 - work[_R1 + lane] * x0)
         s2 = _sigmoid(r_v0 - work[_R2 + lane] * x0)
         work[_V0 + lane] += share * (kick0 * s0)
@@ -216,7 +216,7 @@ def _oscillate(work, x_at, v_at, z0, z1, lane, linear):  # pragma: no cover - co
 def _drift(work, z, linear0, linear1, linear2):  # pragma: no cover - compiled
     """The exact linear step of the three oscillators, with the noise in the six rows from z on.
 
-    Of each oscillator the propagator row by row, then the lower triangle of the noise factor.
+    `linear0`, ...: of each oscillator the propagator row by row, then the lower triangle of its noise factor.
     """
     for lane in range(LANES):
         sigma = work[_SIGMA + lane]
@@ -231,13 +231,13 @@ def _drift(work, z, linear0, linear1, linear2):  # pragma: no cover - compiled
 def run(
     work, seed, index, linear0, linear1, linear2, r, r_v0, kick0, burn, keep, gain, signals
 ):  # pragma: no cover - compiled
-    """Simulates index, index + 1, ... into signals [count, samples]; count <= LANES.
+    """Simulations number index, index + 1, ... into signals [count, samples]; count <= LANES.
 
-    work [ROWS * LANES] holds their parameters, and finite ones of the idle lanes. Sample i is taken after
-    burn + i keep steps.
+    work [ROWS * LANES] holds their parameters, and finite numbers for idle lanes. Sample i is taken after
+    burn + i * keep steps.
     """
     count, samples = signals.shape
-    k0, k1 = seed & _LOW, (seed >> 32) & _LOW
+    k0, k1 = seed & _MASK32, (seed >> 32) & _MASK32
     recorded = np.empty(samples * LANES)
     total = np.zeros(LANES)
     sample = 0
@@ -269,11 +269,11 @@ def run(
 @numba.njit(**_OPTIONS)
 @no_type_check
 def streams(seed, index, out):  # pragma: no cover - compiled
-    """Fills out [count, 4 * blocks] with the first normals of index, index + 1, ...; count <= LANES."""
+    """Fills `out` [count, 4 * blocks] with the first normals of streams index, index + 1, ...; count <= LANES."""
     work = np.empty(4 * LANES)
     count, size = out.shape
     for block in range(size // 4):
-        _fill(work, 0, index, block, seed & _LOW, (seed >> 32) & _LOW)
+        _fill(work, 0, index, block, seed & _MASK32, (seed >> 32) & _MASK32)
         for lane in range(count):
             for j in range(4):
                 out[lane, 4 * block + j] = work[j * LANES + lane]

@@ -10,8 +10,8 @@ the others through the sigmoid S(v) = vmax / (1 + exp(r (v0 - v))) and by white 
 with dX_i = X_{i+3} dt. What is recorded is 10^(g/10) (X_1 - X_2). The parameters are the connectivity C, the
 mean mu and the strength sigma of the input from elsewhere, and the gain g of the recording in decibel.
 
-Without its drive an oscillator of rate k is linear, and what it does in a time h is known exactly: a matrix
-times the state, plus a Gaussian. The drive only changes velocities, and the sigmoids in it depend on
+Without its drive an oscillator of rate k is linear, and its state after a time h is known exactly: a matrix
+times the state before, plus a Gaussian. The drive only changes velocities, and the sigmoids in it depend on
 positions only. The splitting in `tallsbi.study.tasks.jrnmm.kernel` rests on these two facts.
 """
 
@@ -23,13 +23,13 @@ import numpy as np
 from jaxtyping import Float
 
 PARAMETERS = ("C", "mu", "sigma", "g")
-STANDARD = (135.0, 220.0, 2000.0, 0.0)
-"""Parameters of the observations of the study; alpha rhythm."""
+ALPHA_RHYTHM = (135.0, 220.0, 2000.0, 0.0)
+"""The parameters of the study's observations, which show the alpha rhythm."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is not inferred: gains A, B (mV), rates a, b (1/s), the sigmoid, connections, inner noises.
+    """What is not inferred: gains A, B (mV), rates a, b (1/s), the sigmoid, connections, noise of the populations.
 
     vmax = 0 switches all interaction off and leaves three independent linear oscillators.
     """
@@ -64,7 +64,7 @@ class Model:
 
 
 def propagator(k: float, h: float) -> Float[np.ndarray, "2 2"]:
-    """What (position, velocity) of an oscillator of rate k is multiplied with in a time h."""
+    """The matrix that takes (position, velocity) of an oscillator of rate k over a time h, without drive and noise."""
     return np.exp(-k * h) * np.array([[1 + k * h, h], [-k * k * h, 1 - k * h]])
 
 
@@ -74,10 +74,10 @@ def noise_covariance(k: float, h: float) -> Float[np.ndarray, "2 2"]:
 
     y = 2 * k * h
     # 1 - e^-y (1 + y + y^2 / 2) is an incomplete gamma function: no cancellation for short steps.
-    rest = gammainc(3, y)
+    gamma = gammainc(3, y)
     decay = np.exp(-y)
-    between = 0.5 * h * h * decay
-    return np.array([[rest / (4 * k**3), between], [between, (rest + 2 * y * decay) / (4 * k)]])
+    covariance = 0.5 * h * h * decay
+    return np.array([[gamma / (4 * k**3), covariance], [covariance, (gamma + 2 * y * decay) / (4 * k)]])
 
 
 def noise_factor(k: float, h: float) -> Float[np.ndarray, "2 2"]:

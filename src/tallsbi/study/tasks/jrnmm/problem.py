@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class JansenRit(TrainingProblem):
-    """Named by its number of parameters, 3d or 4d; `bounds` of the uniform prior and the truth are by parameter."""
+    """Named by its number of parameters, 3d or 4d; `bounds` of the uniform prior and the true `theta` by parameter."""
 
     name: str
     bounds: Mapping[str, tuple[float, float]] | None = None
@@ -34,7 +34,7 @@ class JansenRit(TrainingProblem):
 
     @property
     def dim_x(self) -> int:
-        # Here: jobs that only need the prior must not wait for numba.
+        # Imported here: jobs that only need the prior must not wait for numba.
         from tallsbi.study.tasks.jrnmm.summary import BINS
 
         return BINS

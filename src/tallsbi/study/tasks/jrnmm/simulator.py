@@ -1,11 +1,11 @@
 """Simulations of the Jansen-Rit model for rows theta = (C, mu, sigma) or (C, mu, sigma, g) (section 4.3).
 
-A simulation starts at X ~ N(0, I_6), is left alone for two seconds, and then recorded for eight at 128 Hz:
+A simulation starts at X ~ N(0, I_6), runs for two seconds, and is then recorded for eight at 128 Hz:
 sample i is at time 2 + i / 128. The recording is amplified by 10^(g/10), and its mean is subtracted.
 
-Simulation number i of a seed has a random stream of its own. What it gives depends on (seed, i) and on its
-row of theta, on nothing else: batches can be cut anywhere and spread over threads or jobs, and `first` says
-where in the numbering a batch begins.
+Simulation number i of a seed has a random stream of its own. Its signal depends on (seed, i) and on its
+row of theta, on nothing else: batches can be cut anywhere and spread over threads or jobs, and `first` is the
+number of the first simulation of a batch.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Simulation:
             raise ValueError(f"Simulation(step={self.step}): must be a positive number of seconds.")
         if self.keep_every < 1:
             raise ValueError(f"Simulation(keep_every={self.keep_every}): must be at least one step.")
-        _whole("burn_in", self.burn_in, self.step, 0)
-        _whole("duration", self.duration, self.step * self.keep_every, 1)
+        _whole_count("burn_in", self.burn_in, self.step, 0)
+        _whole_count("duration", self.duration, self.step * self.keep_every, 1)
 
     @property
     def burn_steps(self) -> int:
-        return _whole("burn_in", self.burn_in, self.step, 0)
+        return _whole_count("burn_in", self.burn_in, self.step, 0)
 
     @property
     def samples(self) -> int:
-        return _whole("duration", self.duration, self.step * self.keep_every, 1)
+        return _whole_count("duration", self.duration, self.step * self.keep_every, 1)
 
     @property
     def steps(self) -> int:
@@ -58,7 +58,7 @@ class Simulation:
         return 1 / (self.step * self.keep_every)
 
 
-def _whole(name: str, seconds: float, unit: float, least: int) -> int:
+def _whole_count(name: str, seconds: float, unit: float, least: int) -> int:
     count = seconds / unit
     if not (least <= count < 2**31 and abs(count - round(count)) < 1e-6 * max(count, 1)):
         raise ValueError(
@@ -94,7 +94,7 @@ def simulate_summaries(
     *,
     settings: Simulation = PUBLISHED,
 ) -> Float[np.ndarray, "N 33"]:
-    """Their log spectra (`tallsbi.study.tasks.jrnmm.summary`); of the signals only a few are in memory at a time."""
+    """The log spectra of these signals (`tallsbi.study.tasks.jrnmm.summary`), few of which are in memory at a time."""
     from tallsbi.study.tasks.jrnmm.summary import BINS, WINDOW, write_log_spectra
 
     if settings.samples < WINDOW:
@@ -104,13 +104,13 @@ def simulate_summaries(
         )
     summaries = np.empty((len(theta), BINS))
 
-    def space(rows: slice) -> np.ndarray:
+    def allocate(rows: slice) -> np.ndarray:
         return np.empty((rows.stop - rows.start, settings.samples))
 
     def finish(rows: slice, block: np.ndarray) -> None:
         write_log_spectra(block, summaries[rows])
 
-    _in_blocks(theta, seed, first, threads, settings, space, finish)
+    _in_blocks(theta, seed, first, threads, settings, allocate, finish)
     return summaries
 
 
@@ -118,7 +118,7 @@ def normals(seed: int, first: int, simulations: int, count: int) -> Float[np.nda
     """The standard normals that simulations use: six for the start, then six for each step."""
     from tallsbi.study.tasks.jrnmm.kernel import LANES, streams
 
-    seed, first = _natural("seed", seed), _natural("first", first)
+    seed, first = _natural_number("seed", seed), _natural_number("first", first)
     out = np.empty((simulations, 4 * -(-count // 4)))
     for start in range(0, simulations, LANES):
         streams(seed, first + start, out[start : start + LANES])
@@ -131,30 +131,30 @@ def _in_blocks(
     first: int,
     threads: int,
     settings: Simulation,
-    space: Callable[[slice], np.ndarray],
+    allocate: Callable[[slice], np.ndarray],
     finish: Callable[[slice, np.ndarray], None],
 ) -> None:
-    """Simulates as many rows of theta at a time as the kernel has lanes, into `space`, then calls `finish`.
+    """Simulates as many rows of theta at a time as the kernel has lanes, into arrays of `allocate`; calls `finish`.
 
     The compiled code releases Python's lock, so plain threads run side by side, and no setting of the process
     has to be changed for it.
     """
     from tallsbi.study.tasks.jrnmm.kernel import LANES, run
 
-    theta = _checked(theta)
-    seed, first = _natural("seed", seed), _natural("first", first)
+    theta = _checked_theta(theta)
+    seed, first = _natural_number("seed", seed), _natural_number("first", first)
     if threads < 1:
         raise ValueError(f"simulate(threads={threads}): at least one thread is needed.")
     model, h = settings.model, settings.step
     # sigma is the strength of the second noise, and a parameter.
     strengths = model.noise_pyramidal, 1.0, model.noise_inhibitory
-    linear = [_linear(k, h, strength) for k, strength in zip(model.rates, strengths, strict=True)]
+    linear = [_linear_step(k, h, strength) for k, strength in zip(model.rates, strengths, strict=True)]
     constants = *linear, model.r, model.r * model.v0, h * model.A * model.a * model.vmax
 
     def block(start: int) -> None:
         rows = slice(start, min(start + LANES, len(theta)))
         work, gain = _block_of(theta[rows], model, h)
-        signals = space(rows)
+        signals = allocate(rows)
         run(work, seed, first + start, *constants, settings.burn_steps, settings.keep_every, gain, signals)
         finish(rows, signals)
 
@@ -168,7 +168,7 @@ def _in_blocks(
             pass
 
 
-def _linear(k: float, h: float, strength: float) -> tuple[float, ...]:
+def _linear_step(k: float, h: float, strength: float) -> tuple[float, ...]:
     """The propagator of an oscillator row by row, then the lower triangle of its noise factor."""
     factor = strength * noise_factor(k, h)[np.tril_indices(2)]
     return tuple(float(entry) for entry in (*propagator(k, h).ravel(), *factor))
@@ -193,7 +193,7 @@ def _block_of(theta: np.ndarray, model: Model, h: float) -> tuple[np.ndarray, np
     return work.ravel(), 10 ** (g / 10)
 
 
-def _checked(theta: np.ndarray) -> np.ndarray:
+def _checked_theta(theta: np.ndarray) -> np.ndarray:
     """theta with four columns, in float64."""
     theta = np.asarray(theta, dtype=np.float64)
     if theta.ndim != 2 or theta.shape[1] not in (3, 4):
@@ -203,17 +203,17 @@ def _checked(theta: np.ndarray) -> np.ndarray:
         )
     if theta.shape[1] == 3:
         theta = np.concatenate([theta, np.zeros((len(theta), 1))], axis=1)
-    bad = ~np.isfinite(theta).all(axis=1) | (theta[:, 2] < 0)
-    if bad.any():
-        row = int(bad.argmax())
+    invalid = ~np.isfinite(theta).all(axis=1) | (theta[:, 2] < 0)
+    if invalid.any():
+        row = int(invalid.argmax())
         raise ValueError(
-            f"{int(bad.sum())} of {len(theta)} rows of theta cannot be simulated, the first is row {row}: "
+            f"{int(invalid.sum())} of {len(theta)} rows of theta cannot be simulated, the first is row {row}: "
             f"(C, mu, sigma, g) = {theta[row].tolist()}. All must be finite and sigma not negative."
         )
     return theta
 
 
-def _natural(name: str, value: int) -> int:
+def _natural_number(name: str, value: int) -> int:
     value = operator.index(value)
     if not 0 <= value < 2**63:
         raise ValueError(f"{name}={value}: must be from 0 to 2^63 - 1.")

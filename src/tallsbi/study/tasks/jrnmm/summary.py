@@ -70,9 +70,9 @@ def _powers(signals, cosines, sines, out):  # pragma: no cover - compiled
         for window in range(windows):
             start = window * HOP
             for j in range(_PAIRS):
-                one, other = x[start + 1 + j], x[start + WINDOW - 1 - j]
-                sums[j] = one + other
-                differences[j] = one - other
+                left, right = x[start + 1 + j], x[start + WINDOW - 1 - j]
+                sums[j] = left + right
+                differences[j] = left - right
             for f in range(_WIDTH):
                 work[f] = x[start]
                 work[_WIDTH + f] = 0.0
