@@ -1,9 +1,13 @@
-"""Regression with a full covariance that depends on the input."""
+"""Regressions with a full covariance that depends on the input, several of them at once."""
 
+import pytest
 import torch
+from torch.nn.utils import parameters_to_vector
 
-from tallsbi.summaries import regression
-from tallsbi.summaries.regression import ConditionalGaussian, train
+from tallsbi.summaries import training
+from tallsbi.summaries.regression import ConditionalGaussian
+from tallsbi.summaries.stack import Stack
+from tallsbi.summaries.training import Simulations, train
 
 
 def data(rows, seed):
@@ -16,8 +20,13 @@ def data(rows, seed):
     return u, torch.cat([u.sin() + spread * z[:, :1], u + second], 1)
 
 
+def trained(*simulations, seed, **settings):
+    """One network alone."""
+    return train([Simulations(*simulations)], [seed], **settings)[0]
+
+
 def test_mean_and_covariance_follow_the_input():
-    network = train(*data(4000, 0), *data(400, 1), epochs=60, seed=2)
+    network = trained(*data(4000, 0), *data(400, 1), epochs=60, seed=2)
     u = torch.tensor([[-1.0], [0.0], [1.0]])
     mean, root, _ = network(u)
     covariance = torch.linalg.inv(root.mT @ root)
@@ -32,14 +41,14 @@ def test_mean_and_covariance_follow_the_input():
 def test_starts_at_the_linear_regression_and_ends_with_the_time():
     u, y = data(500, 3)
     y = 2 * u @ torch.ones(1, 2) + 0.1 * y
-    network = train(u, y, u[:50], y[:50], epochs=1000, seed=4, seconds=0.0)
+    network = trained(u, y, u[:50], y[:50], epochs=1000, seed=4, seconds=0.0)
     start = ConditionalGaussian.start(u, y, 4)
     assert torch.allclose(network.skip.weight, torch.full((2, 1), 2.0), atol=0.2)
     assert torch.equal(network.skip.weight, start.skip.weight)
 
 
 def test_same_seed_gives_the_same_network():
-    first, second = (train(*data(300, 5), *data(60, 6), epochs=2, seed=7) for _ in range(2))
+    first, second = (trained(*data(300, 5), *data(60, 6), epochs=2, seed=7) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
@@ -47,12 +56,53 @@ def test_cycle_that_makes_things_worse_is_taken_back(monkeypatch):
     """Steps far too long, then reasonable ones; too long again would leave the linear regression."""
     u, y = data(2000, 8)
     held_u, held_y = data(500, 9)
-    monkeypatch.setattr(regression, "_RATE", 2.0)
+    monkeypatch.setattr(training, "_RATE", 2.0)
     linear = ConditionalGaussian.start(u, y, 10)
 
     def loss(network):
         return float(network.loss(held_u, held_y).detach().mean())
 
-    assert loss(train(u, y, held_u, held_y, epochs=20, seed=10)) == loss(linear)
-    monkeypatch.setattr(regression, "_RETREAT", 0.002)
-    assert loss(train(u, y, held_u, held_y, epochs=20, seed=10)) < loss(linear) - 0.1
+    assert loss(trained(u, y, held_u, held_y, epochs=20, seed=10)) == loss(linear)
+    monkeypatch.setattr(training, "_RETREAT", 0.002)
+    assert loss(trained(u, y, held_u, held_y, epochs=20, seed=10)) < loss(linear) - 0.1
+
+
+@pytest.mark.parametrize("targets", [1, 3, 14])
+def test_gradient_of_a_stack_is_that_of_each_network(targets):
+    """14 targets: the entries of R below the diagonal no longer depend on u."""
+    generator = torch.Generator().manual_seed(11)
+    u = torch.randn(3, 200, 5, generator=generator)
+    y = torch.randn(3, 200, targets, generator=generator) + u[..., :1].sin()
+    networks = [ConditionalGaussian.start(u[i], y[i], seed=i) for i in range(3)]
+    for network in networks:
+        for parameter in network.parameters():
+            parameter.data.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+    expected = []
+    for network, inputs, outputs in zip(networks, u, y, strict=True):
+        gradient = torch.autograd.grad(network.loss(inputs, outputs).mean(), list(network.parameters()))
+        expected.append(parameters_to_vector(gradient))
+    stack = Stack(networks)
+    stack(u, y)
+    assert torch.allclose(stack.gradient, torch.stack(expected), atol=1e-6)
+    stack.clip(0.5)
+    assert torch.allclose(
+        stack.gradient.norm(dim=1), torch.stack(expected).norm(dim=1).clamp_max(0.5), atol=1e-4
+    )
+
+
+def test_networks_trained_together_equal_those_trained_alone():
+    """Also where one takes a cycle back and smaller steps from then on, and the other does not."""
+    simulations = [Simulations(*data(1000, 12), *data(200, 13)), Simulations(*data(1000, 14), *data(30, 15))]
+    together = train(simulations, [1, 2], epochs=30)
+    alone = [train([one], [seed], epochs=30)[0] for one, seed in zip(simulations, (1, 2), strict=True)]
+    u = torch.linspace(-2, 2, 9)[:, None]
+    for first, second in zip(together, alone, strict=True):
+        for a, b in zip(first(u), second(u), strict=True):
+            assert torch.allclose(a, b, atol=0.02)
+
+
+def test_trained_network_does_not_keep_the_others_in_memory():
+    simulations = [Simulations(*data(300, seed), *data(60, 20 + seed)) for seed in range(4)]
+    for network in train(simulations, [0, 1, 2, 3], epochs=2):
+        for parameter in network.parameters():
+            assert parameter.untyped_storage().nbytes() == parameter.nbytes

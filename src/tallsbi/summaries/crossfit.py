@@ -12,9 +12,7 @@ K laws are learnt, each again without one fold. The jackknife over these folds e
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +21,8 @@ from torch import Tensor
 
 from tallsbi.random import integer_seed
 from tallsbi.summaries.maps import Whitening
-from tallsbi.summaries.regression import ConditionalGaussian, apply, train
+from tallsbi.summaries.regression import ConditionalGaussian, apply
+from tallsbi.summaries.training import Simulations, train
 
 EPOCHS = 40
 LEAST_NOISE_SHARE = 0.1  # of a single summary's squared departure: never counted as error of h
@@ -36,7 +35,7 @@ _TRIMMED_SHARE = 0.05  # of the largest disagreements between laws
 _LARGEST_DEPARTURE = 36.0  # squared: one stray simulation must not decide
 _LEAST_DEPARTURE = 1e-4  # squared: a simulator without noise departs by nothing
 
-Networks = Sequence[ConditionalGaussian]
+Networks = tuple[ConditionalGaussian, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,30 +57,31 @@ def crossfit(
     order = torch.randperm(len(v), generator=generator).to(v.device)
     count = min(max(_FEWEST_HELD_OUT, round(_HELD_OUT_SHARE * len(v))), len(v) // 3)
     held, folds = order[:count], order[count:].tensor_split(_FOLDS)
-    time_slices = _time_slices(seconds)
+    end = time.monotonic() + seconds
 
-    def learn(inputs: Tensor, targets: Tensor, fold: int, name: str, depth: int) -> ConditionalGaussian:
-        rows = torch.cat([fold_rows for number, fold_rows in enumerate(folds) if number != fold])
-        data = inputs[rows], targets[rows], inputs[held], targets[held]
-        stream = integer_seed(seed, "summaries", f"{name}{fold}")
-        return train(*data, epochs, stream, next(time_slices), depth)
+    def learn(inputs: Tensor, targets: Tensor, name: str, share: float, depth: int) -> Networks:
+        data = []
+        for fold in range(_FOLDS):
+            rows = torch.cat([fold_rows for number, fold_rows in enumerate(folds) if number != fold])
+            data.append(Simulations(inputs[rows], targets[rows], inputs[held], targets[held]))
+        seeds = [integer_seed(seed, "summaries", f"{name}{fold}") for fold in range(_FOLDS)]
+        return train(data, seeds, epochs, share * max(0.0, end - time.monotonic()), depth)
 
-    regressions: list[ConditionalGaussian] = []
+    regressions = learn(u, v, "regression", 0.5, _REGRESSION_DEPTH)
+    if _is_bimodal(regressions[0], u[held], v[held]):
+        return None
     single = torch.zeros_like(v)
     for fold, rows in enumerate(folds):
-        regressions.append(learn(u, v, fold, "regression", _REGRESSION_DEPTH))
-        if fold == 0 and _is_bimodal(regressions[0], u[held], v[held]):
-            return None
         for unseen in (rows, held[fold::_FOLDS]):
-            single[unseen] = average(regressions[-1:], u[unseen])
+            single[unseen] = average(regressions[fold : fold + 1], u[unseen])
     phi = Whitening.of(single[torch.cat(folds)])
     y = phi(single)
-    laws = tuple(learn(v, y, fold, "law", _LAW_DEPTH) for fold in range(_FOLDS))
+    laws = learn(v, y, "law", 1.0, _LAW_DEPTH)
     departure = departures(laws, v[held], phi(average(regressions, u[held])))
     total = max(_LEAST_DEPARTURE, float(departure.clamp_max(_LARGEST_DEPARTURE).mean()))
     variance = min(_jackknife(laws, v[held]), total)
     noise = max(total - variance, LEAST_NOISE_SHARE * total)
-    return Learnt(tuple(regressions), phi, laws, noise, variance)
+    return Learnt(regressions, phi, laws, noise, variance)
 
 
 @torch.no_grad()
@@ -95,13 +95,6 @@ def departures(laws: Networks, v: Float[Tensor, "N m"], summary: Float[Tensor, "
     """Squared departure of a summary from its mean in units of C, averaged over coordinates and laws."""
     squares = [apply(root, summary - mean).square().mean(1) for mean, root, _ in (law(v) for law in laws)]
     return torch.stack(squares).double().mean(0)
-
-
-def _time_slices(seconds: float) -> Iterator[float]:
-    """For each of the trainings an equal share of the time that is left."""
-    end = time.monotonic() + seconds
-    for trainings in range(2 * _FOLDS, 0, -1):
-        yield max(0.0, end - time.monotonic()) / trainings if math.isfinite(end) else math.inf
 
 
 @torch.no_grad()

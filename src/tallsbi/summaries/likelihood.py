@@ -99,7 +99,7 @@ class SummaryLikelihood:
             tuple(copy.deepcopy(network).to(device) for network in networks)
             for networks in (self.regressions, self.laws)
         )
-        theta, x, phi = (coordinates.to(device) for coordinates in (self.theta, self.x, self.phi))
+        theta, x, phi = self.theta.to(device), self.x.to(device), self.phi.to(device)
         return replace(self, theta=theta, x=x, phi=phi, regressions=regressions, laws=laws)
 
     def bind(self, x: Observations) -> BoundSummaries:

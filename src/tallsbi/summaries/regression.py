@@ -1,37 +1,19 @@
 """Regression with a full covariance: y given u is N(mean(u), (R(u)' R(u))^-1), R lower triangular.
 
 Mean and root start at the linear regression of y on u and the covariance of its residuals; a perceptron learns the
-rest by maximum likelihood.
+rest by maximum likelihood (`tallsbi.summaries.training`).
 """
 
 from __future__ import annotations
 
-import copy
-import math
-import time
 from itertools import pairwise
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 
-from tallsbi.training.adam import Adam
-from tallsbi.training.gradient import flatten
-
-_RATE, _WARM_UP = 8e-3, 0.03  # an eighth leaves narrow posteriors 1.6 times as wide (docs/research.md)
-_RETREAT = 0.25  # factor on the rate after the first cycle that made the held-out loss worse
-_BATCH = 256
-_LARGEST_GRADIENT = 10.0
-_LARGEST_LOG_CHANGE = 4.0  # of the diagonal of R from where it starts, so that no row can dominate
-_CYCLES = (
-    1 / 7,
-    2 / 7,
-    4 / 7,
-    8 / 7,
-)  # lengths relative to `epochs`; the learning rate falls to zero in each
-_LEAST_IMPROVEMENT = 1e-3  # of the held-out loss per target; a cycle that brings less is the last
+LARGEST_LOG_CHANGE = 4.0  # of the diagonal of R from where it starts, so that no row can dominate
 _RIDGE = 1e-6
 _MOST_FREE_TARGETS = 12  # up to so many, every entry of R depends on u; beyond, its diagonal alone
 
@@ -84,7 +66,7 @@ class ConditionalGaussian(nn.Module):
             hidden = F.silu(layer(hidden))
         k = self.targets
         shift, log_change, free = self.layers[-1](hidden).split([k, k, self.free_entries], 1)
-        log_diagonal = self.log_diagonal + _LARGEST_LOG_CHANGE * torch.tanh(log_change / _LARGEST_LOG_CHANGE)
+        log_diagonal = self.log_diagonal + LARGEST_LOG_CHANGE * torch.tanh(log_change / LARGEST_LOG_CHANGE)
         off_diagonal = self.off_diagonal + free if self.free_entries else self.off_diagonal.expand(len(u), -1)
         rows, columns = torch.tril_indices(k, k, -1, device=u.device)
         unit = torch.eye(k, dtype=u.dtype, device=u.device).expand(len(u), k, k).clone()
@@ -99,69 +81,3 @@ class ConditionalGaussian(nn.Module):
 
 def apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:
     return (root @ vectors[..., None])[..., 0]
-
-
-def train(
-    u: Float[Tensor, "N i"],
-    y: Float[Tensor, "N k"],
-    held_u: Float[Tensor, "V i"],
-    held_y: Float[Tensor, "V k"],
-    epochs: int,
-    seed: int,
-    seconds: float = math.inf,
-    depth: int = 3,
-) -> ConditionalGaussian:
-    """Adam in cycles, each twice as long as the one before, until one does not improve the held-out loss.
-
-    The weights with the lowest held-out loss are kept. Few rows are learnt in the first cycle, and later ones overfit;
-    where noise is small, the last cycle decides. The first cycle that makes the loss worse is taken back, and the next
-    ones take smaller steps. After `seconds` no step is taken.
-    """
-    end = time.monotonic() + seconds
-    network = ConditionalGaussian.start(u, y, seed, depth)
-    weights = flatten(network)
-    generator = torch.Generator().manual_seed(seed)
-    batch = min(_BATCH, len(u))
-    total = max(50, math.ceil(epochs * len(u) / batch))
-    best_weights, lowest, rate = (
-        copy.deepcopy(network.state_dict()),
-        _mean_loss(network, held_u, held_y),
-        _RATE,
-    )
-    for share in _CYCLES:
-        optimiser, steps = Adam(weights, rate), max(1, round(share * total))
-        order = torch.empty(0, dtype=torch.int64, device=u.device)
-        for step in range(steps):
-            if time.monotonic() > end:
-                break
-            if len(order) < batch:
-                order = torch.randperm(len(u), generator=generator).to(u.device)
-            rows, order = order[:batch], order[batch:]
-            warm_up = min(1.0, (step + 1) / (_WARM_UP * steps))
-            optimiser.learning_rate = rate * warm_up * _cosine(step / steps)
-            network.zero_grad(set_to_none=True)
-            network.loss(u[rows], y[rows]).mean().backward()
-            clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
-            optimiser.step(parameters_to_vector([p.grad for p in network.parameters() if p.grad is not None]))
-        loss, previous = _mean_loss(network, held_u, held_y), lowest
-        if loss < lowest:
-            best_weights, lowest = copy.deepcopy(network.state_dict()), loss
-        if time.monotonic() > end:
-            break
-        if not loss < previous and rate == _RATE:
-            network.load_state_dict(best_weights)
-            rate *= _RETREAT
-        elif not loss < previous - _LEAST_IMPROVEMENT * y.shape[1]:
-            break
-    network.load_state_dict(best_weights)
-    return network.requires_grad_(False)
-
-
-def _cosine(progress: float) -> float:
-    return 0.5 * (1 + math.cos(math.pi * progress))
-
-
-@torch.no_grad()
-def _mean_loss(network: ConditionalGaussian, u: Tensor, y: Tensor) -> float:
-    loss = float(network.loss(u, y).double().mean())
-    return loss if math.isfinite(loss) else math.inf
