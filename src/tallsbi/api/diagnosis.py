@@ -193,9 +193,9 @@ def diagnose(
     local = None
     if observed is not None:
         local_samples = max(samples, 1000)
-        theta = drawing.draw(self.engine, algorithm, method, observed, local_samples, seed, progress)
+        draws = drawing.draw(self.engine, algorithm, method, observed, local_samples, seed, progress)
         local = LocalSettings(
-            theta[0],
+            draws[0],
             observed[0],
             inputs.count(classifiers, "classifiers"),
             inputs.count(permutations, "permutations"),
