@@ -7,6 +7,7 @@ from api_models import datasets, errors, exact_posterior, false_alarm, quick_fit
 
 from tallsbi import TallPosterior
 from tallsbi.api import drawing
+from tallsbi.api.fitting import default_epochs
 
 
 @pytest.mark.parametrize("n", [1, 10, 100])
@@ -50,6 +51,19 @@ def test_a_trained_network_gives_the_tall_posterior(trained):
         bias, cov = errors(trained.sample(x, samples, settings={"cov_samples": 60}), x)
         assert bias.square().mean().sqrt() < bias_bar, n
         assert (cov.diagonal(dim1=-2, dim2=-1).mean() - 1).abs() < spread_bar, n
+
+
+@pytest.mark.parametrize(
+    ("simulations", "epochs"), [(100, 1000), (5_000, 200), (20_000, 100), (80_000, 50), (10**7, 20)]
+)
+def test_more_simulations_need_fewer_epochs(simulations, epochs):
+    assert default_epochs(simulations) == epochs
+
+
+def test_epochs_may_be_left_out():
+    facts = quick_fit(simulations=2_000, epochs=None, early_stopping=False).engine.saved.facts
+    assert facts["epochs"] == default_epochs(2_000) == 316
+    assert facts["settings"]["decay"]
 
 
 def test_early_stopping_keeps_the_best_epoch():

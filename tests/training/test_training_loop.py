@@ -15,8 +15,9 @@ from tallsbi.random import torch_generator
 from tallsbi.samplers.base import Noise
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.network_eval import NetworkScore
+from tallsbi.training import checkpoint
 from tallsbi.training.data import prepare
-from tallsbi.training.loop import TrainingDiverged, train
+from tallsbi.training.loop import TrainingDiverged, new_run, train
 from tallsbi.training.loss import row_losses, validation_rows
 from tallsbi.training.settings import TrainingSettings
 
@@ -222,3 +223,35 @@ def test_settings_from_a_configuration():
     assert TrainingSettings.from_json(settings.to_json()) == settings
     with pytest.raises(ValueError, match=r"training\.depth = 3.*learning_rate"):
         TrainingSettings.from_json({"depth": 3})
+
+
+def test_rate_is_fixed_or_falls_to_zero_after_a_warm_up():
+    assert {TrainingSettings(learning_rate=0.1).rate(done) for done in (0.0, 0.5, 1.0)} == {0.1}
+    falling = TrainingSettings(learning_rate=0.1, decay=True)
+    rates = [falling.rate(done) for done in (0.0, 0.01, 0.1, 0.5, 0.9, 1.0)]
+    assert rates[0] == 0.0
+    assert rates[1] == pytest.approx(0.05, rel=0.01)
+    assert rates[2:] == sorted(rates[2:], reverse=True)
+    assert rates[3] == pytest.approx(0.05)
+    assert rates[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_falling_rate_ends_at_zero_also_after_an_interruption(tmp_path):
+    """The weights hardly move in the last epoch of four, and a resumed training takes the same steps."""
+    theta, x = CASE.simulate(640)
+    settings = TrainingSettings(learning_rate=1e-2, decay=True, batch_size=16, epochs=4, hidden=(16,))
+    whole = new_run(theta, x, settings, NETWORK, seed=3)
+    lengths = []
+    for _ in range(4):
+        before = whole.weights.clone()
+        whole.one_epoch()
+        lengths.append(float((whole.weights - before).norm()))
+    assert lengths[3] < 0.25 * lengths[1]
+
+    first, second = (new_run(theta, x, settings, NETWORK, seed=3) for _ in range(2))
+    first.one_epoch()
+    checkpoint.save(tmp_path, "name", first.state())
+    second.restore(checkpoint.load(tmp_path, "name"))
+    for _ in range(3):
+        second.one_epoch()
+    assert torch.equal(second.weights, whole.weights)

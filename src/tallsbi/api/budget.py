@@ -20,7 +20,7 @@ from tallsbi.training.loop import Run
 from tallsbi.training.settings import TrainingSettings
 
 WIDTHS = ((64, 64, 64), (128, 128, 128), (256, 256, 256))
-RATES = (3e-4, 1e-3, 3e-3)
+RATES = (1e-3, 4e-3, 1e-2)
 _UNIT_NAMES = {1: "s sec secs second seconds", 60: "m min mins minute minutes", 3600: "h hr hour hours"}
 _UNIT_SECONDS = {name: seconds for seconds, unit_names in _UNIT_NAMES.items() for name in unit_names.split()}
 _FEWEST_STEPS = 15_000  # a wider network is taken only if it has time for these
@@ -77,8 +77,9 @@ class Budget:
         if "learning_rate" in self.free:
             seconds = _PILOT_SHARE * (end - time.monotonic()) / len(RATES)
             if seconds >= 3 * seconds_per_epoch:
+                pilot = replace(chosen, epochs=int(seconds / seconds_per_epoch), validate_every=1)
                 losses = {
-                    rate: _pilot(new_run(replace(chosen, learning_rate=rate)), seconds) for rate in RATES
+                    rate: _pilot(new_run(replace(pilot, learning_rate=rate)), seconds) for rate in RATES
                 }
                 chosen = replace(chosen, learning_rate=min(losses, key=lambda rate: losses[rate]))
         epochs = chosen.epochs
@@ -136,11 +137,10 @@ def epoch_seconds(run: Run) -> float:
 
 
 def _pilot(run: Run, seconds: float) -> float:
-    """The validation loss after a short training."""
+    """The validation loss after a short training, in which the learning rate falls as in a long one."""
     end, losses = time.monotonic() + seconds, [float("inf")]
-    run.settings = replace(run.settings, validate_every=1, epochs=10**6)
     try:
-        while time.monotonic() < end:
+        while run.epoch < run.settings.epochs and time.monotonic() < end:
             run.one_epoch()
             losses.append(run.validation_losses[-1])
     except ArithmeticError:

@@ -28,7 +28,6 @@ from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.scores.precision import FLOAT32
 from tallsbi.shapes import Observations, States
-from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
 from tallsbi.summaries.likelihood import SummaryLikelihood
 
 _ROWS_PER_CALL = 2000  # of an embedding
@@ -192,7 +191,7 @@ class NetworkEngine(Engine):
         """The same with summaries learnt from these simulations, for the method CLT."""
         theta = self.saved.normaliser.theta(latent)
         rows = theta.to(self.device), self._features(x).to(self.device)
-        learnt = SummaryLikelihood.fit(*rows, seed, min(epochs, SUMMARY_EPOCHS), seconds)
+        learnt = SummaryLikelihood.fit(*rows, seed, epochs, seconds)
         return replace(self, summaries=None if learnt is None else learnt.to("cpu"))
 
     def with_repeats(self, latent: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> NetworkEngine:

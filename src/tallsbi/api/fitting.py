@@ -26,6 +26,7 @@ from tallsbi.random import integer_seed
 from tallsbi.schedule import NETWORK
 from tallsbi.scores.embeddings import described
 from tallsbi.scores.precision import FLOAT32
+from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
 from tallsbi.training.embedded import embedded_run
 from tallsbi.training.loop import Run, finish, new_run
 from tallsbi.training.settings import TrainingSettings
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 _KEPT_CONDITIONS = 1000  # of the training, to simulate with later
 _TRAINING_SHARE = 0.6  # of what simulating leaves of a budget: summaries follow
 _CHECKPOINT_SECONDS = 60.0
+_EPOCHS, _EPOCHS_FOR = 100, 20_000  # so many epochs for so many simulations (docs/research.md)
+_FEWEST_EPOCHS, _MOST_EPOCHS = 20, 1000
 
 
 def fit(
@@ -44,9 +47,9 @@ def fit(
     source: Any,
     *,
     simulations: int = 10_000,
-    epochs: int = 1000,
+    epochs: int | None = None,
     batch_size: int = 128,
-    learning_rate: float = 1e-3,
+    learning_rate: float = 4e-3,
     hidden: Sequence[int] = (128, 128, 128),
     early_stopping: bool = True,
     patience: int = 100,
@@ -88,10 +91,12 @@ def fit(
     "cnn", "gru", `tallsbi.MLP`, `CNN` or `GRU` with their sizes, or any torch module. Observations of different lengths
     are a list of arrays; an embedding then gets a mask as its second argument.
 
-    With `early_stopping` training ends when the validation loss has not improved for `patience` epochs, and
-    the best network is kept; without, it runs for all `epochs` and keeps the last. `log_x`: observations are
-    positive and standardised in log space. `summaries`: also learn summaries of single observations, with which many
-    are taken together (method CLT, see `tallsbi.summaries`; not with `condition` or dropped failures).
+    The learning rate falls to zero over `epochs`: 100 for 20,000 simulations if none are given, more for fewer
+    simulations and fewer for more, as the square root of their number. With `early_stopping` training ends when the
+    validation loss has not improved for `patience` epochs, and the best network is kept; without, it runs for all
+    `epochs` and keeps the last. `log_x`: observations are positive and standardised in log space. `summaries`: also
+    learn summaries of single observations, with which many are taken together (method CLT, see `tallsbi.summaries`;
+    not with `condition` or dropped failures).
     `budget`, such as "5 min": hidden, learning_rate and epochs, where they are not given, are chosen for this time,
     which counts from the call on, and are printed. `checkpoint_dir`: from its files an interrupted simulation or
     training goes on. `horizon`: with a simulator, the share of `simulations` that is simulated in addition, afterwards,
@@ -110,11 +115,11 @@ def fit(
     precision = precision_of(precision, device)
     settings = TrainingSettings(
         learning_rate=learning_rate,
+        decay=True,
         batch_size=inputs.count(batch_size, "batch_size"),
-        epochs=inputs.count(epochs, "epochs"),
+        epochs=_MOST_EPOCHS if epochs is None else inputs.count(epochs, "epochs"),
         early_stopping=early_stopping,
         patience=inputs.count(patience, "patience"),
-        min_epochs=min(patience, epochs),
         validation_share=validation_share,
         hidden=inputs.widths(hidden),
         layer_norm=layer_norm,
@@ -145,7 +150,11 @@ def fit(
         by_step=embedding is not None,
         log_x=log_x,
     )
-    settings = replace(settings, ema_decay=_ema_decay(len(pairs.theta), batch_size))
+    rows = len(pairs.theta)
+    count = settings.epochs if epochs is not None else default_epochs(rows)
+    settings = replace(
+        settings, epochs=count, min_epochs=min(patience, count), ema_decay=_ema_decay(rows, batch_size)
+    )
     latent, layout = prior.to_latent(pairs.theta), pairs.layout
     data = latent.to(device), pairs.rows.to(device)
     weights = None if pairs.weights is None else pairs.weights.to(device)
@@ -173,7 +182,8 @@ def fit(
     if summaries and pairs.weights is None and not layout.condition:
         seconds = math.inf if time_budget is None else max(0.0, time_budget.left)
         stream = integer_seed(seed, "api", "summaries")
-        engine = engine.with_summaries(latent, pairs.rows, stream, epochs, seconds)
+        at_most = SUMMARY_EPOCHS if epochs is None else min(epochs, SUMMARY_EPOCHS)
+        engine = engine.with_summaries(latent, pairs.rows, stream, at_most, seconds)
         repeats = int(REPEATS_SHARE * share * len(pairs.theta))
         engine = with_repeats(engine, layout, source, repeats, seed, how)
     training_range = TrainingRange.of(engine.scaled(pairs.rows.double()))
@@ -181,6 +191,11 @@ def fit(
     posterior = cls(engine, layout.columns, training_range, trained.history, layout, conditions)
     measure_after_fit(posterior, source, int(share * len(pairs.theta)), seed, how)
     return posterior
+
+
+def default_epochs(simulations: int) -> int:
+    """As `fit` says."""
+    return round(min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, _EPOCHS * math.sqrt(_EPOCHS_FOR / simulations))))
 
 
 def _ema_decay(rows: int, batch_size: int) -> float:

@@ -1,7 +1,7 @@
 """The training loop (appendix E of the paper).
 
-Adam with a fixed learning rate on the denoising loss, an exponential average of the weights, a validation loss
-of the averaged weights on rows, times and noises that stay the same, and either the final average
+Adam with a fixed or a falling learning rate on the denoising loss, an exponential average of the weights, a
+validation loss of the averaged weights on rows, times and noises that stay the same, and either the final average
 (`early_stopping` False) or the average at the lowest validation loss.
 
 Every epoch draws from a random stream named by the seed and the epoch, so that a training resumed from a
@@ -218,6 +218,8 @@ class Run:
         size, total = self.settings.batch_size, rows.noise.new_zeros((), dtype=torch.float64)
         for start in range(0, len(rows), size):
             batch = rows.slice(start, start + size)
+            done = (self.epoch + start / len(rows)) / self.settings.epochs
+            self.optimiser.learning_rate = self.settings.rate(done)
             total += self.gradient(batch) * len(batch)
             self.optimiser.step(self.gradient.flat)
             self.average.update(self.weights)

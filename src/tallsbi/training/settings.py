@@ -6,6 +6,7 @@ at the lowest validation loss, stopped when it has not improved for `patience` e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from tallsbi.storage.plain import from_json, to_json
 if TYPE_CHECKING:
     from tallsbi.scores.network import Architecture
 
+_WARM_UP = 0.02  # of a training whose learning rate falls
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
@@ -22,9 +25,11 @@ class TrainingSettings:
 
     `validate_every` counts epochs between validations, `validation_draws` the noise draws per held-out row.
     `drop_context` is the share of rows that train the prior's score instead (see `tallsbi.scores.context`).
+    With `decay` the learning rate falls from `learning_rate` to zero over all `epochs`; in the paper it does not.
     """
 
     learning_rate: float = 1e-4
+    decay: bool = False
     batch_size: int = 256
     epochs: int = 5000
     ema_decay: float = 0.999
@@ -53,6 +58,13 @@ class TrainingSettings:
     def _require(self, name: str, met: bool, condition: str) -> None:
         if not met:
             raise ValueError(f"training.{name} = {getattr(self, name)!r}: it must be {condition}.")
+
+    def rate(self, progress: float) -> float:
+        """The learning rate when this share of the training is done."""
+        if not self.decay:
+            return self.learning_rate
+        warm_up = min(1.0, progress / _WARM_UP)
+        return self.learning_rate * warm_up * 0.5 * (1 + math.cos(math.pi * min(progress, 1.0)))
 
     def architecture(self, theta_dim: int, x_dim: int) -> Architecture:
         # Imported here: the workflow reads settings each time it starts, and must not wait for torch.
