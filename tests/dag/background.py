@@ -19,6 +19,7 @@ from tallsbi.runner import guard
 SIZES = """
 tasks: [gaussian_linear]
 extra_tasks: []
+beyond_tasks: []
 sets: 1
 n_obs: [1, 2]
 n_train: [200]

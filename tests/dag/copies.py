@@ -17,6 +17,7 @@ from tallsbi.runner.origins import checksum
 SIZES = """
 tasks: [slcp]
 extra_tasks: []
+beyond_tasks: []
 sets: 1
 n_obs: [1, 2]
 n_train: [200]

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.dag
 SIZES = """
 tasks: [gaussian_linear]
 extra_tasks: []
+beyond_tasks: []
 sets: 2
 n_obs: [1, 2]
 n_train: [200]

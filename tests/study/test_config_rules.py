@@ -50,6 +50,8 @@ toy: {noise: [0, 0.01, 0.0100000001]} => toy.noise = && the same to six digits
 sbibm: {bounds_tasks: [slpc]}    => sbibm.bounds_tasks = ['slpc'] && no task `slpc` && did you mean `slcp`?
 sbibm: {bounds_tasks: [sir]}     => sbibm.bounds_tasks = ['sir'] && the prior of sir is not uniform
 sbibm: {extra_tasks: [sir]}      => sbibm.extra_tasks = ['sir'] && sir in sbibm.tasks already
+sbibm: {beyond_tasks: [sir]}     => sbibm.beyond_tasks = ['sir'] && sir in sbibm.tasks already
+sbibm: {beyond_tasks: [gmm]}     => sbibm.beyond_tasks = ['gmm'] && gmm in sbibm.extra_tasks already
 sbibm: {steps: {sets: 50}}       => sbibm.steps.sets = 50 && no more than sbibm.sets = 2
 sbibm: {n_obs: [1, 101]}         => sbibm.n_obs = [1, 101] && no more than sbibm.observations = 100
 sbibm: {partial: {methods: [GAUSS_PD]}} => sbibm.partial.methods = ['GAUSS_PD'] && none of these takes part in sbibm

@@ -102,7 +102,7 @@ def complete(path: str, node: dict) -> bool:
 
 METHOD = r".methods.^[A-Z][A-Z0-9_]*$(?!\n)"
 # Lists that may be empty: what they hold is left out then.
-MAY_BE_EMPTY = {".sbibm.extra_tasks", ".sbibm.bounds_tasks", ".sbibm.cells"}
+MAY_BE_EMPTY = {".sbibm.extra_tasks", ".sbibm.beyond_tasks", ".sbibm.bounds_tasks", ".sbibm.cells"}
 # No largest sensible value: any seed is a seed, a step size or a demand can be as large as one likes.
 UNBOUNDED = {".seed", f"{METHOD}.tau", f"{METHOD}.ratio", ".toy.mala.min_ess"}
 

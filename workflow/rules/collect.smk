@@ -8,7 +8,7 @@ def distances_of(variant, cells):
     return [f"{SBIBM}/{task}/n_train~{n_train}/{variant}/distances.csv" for task, n_train in cells]
 
 
-MAIN_TASKS, TASKS = STUDY.sbibm.main_tasks, STUDY.sbibm.problems
+MAIN_TASKS, PAPER_TASKS = STUDY.sbibm.main_tasks, STUDY.sbibm.paper_tasks
 MAIN_CELLS = [(task, n_train) for task in MAIN_TASKS for n_train in STUDY.sbibm.n_train]
 # Table -> the tables with the same columns that are stacked in it.
 STACKED_TABLES = {
@@ -110,7 +110,7 @@ use rule collect as collect_pairs with:
 
 use rule collect as collect_certificates with:
     input:
-        references=[path for task in TASKS for path in references_of(task, STUDY.sbibm.n_obs)],
+        references=[path for task in PAPER_TASKS for path in references_of(task, STUDY.sbibm.n_obs)],
     output:
         f"{SBIBM}/certificates.csv",
     log:

@@ -41,6 +41,7 @@ _LIMITS = [
 _TASK_LISTS = [
     "tasks",
     "extra_tasks",
+    "beyond_tasks",
     "bounds_tasks",
     "steps.tasks",
     "many.tasks",
@@ -168,9 +169,13 @@ class Rules:
 
     def _tasks(self) -> Iterator[str]:
         """A task listed twice, or asked for bounds that its prior does not have."""
-        repeated = [task for task in self._list("sbibm.extra_tasks") if task in self._list("sbibm.tasks")]
-        if repeated:
-            yield f"{self._quote('sbibm.extra_tasks')}: {', '.join(repeated)} in sbibm.tasks already; name it in one"
+        listed: dict[str, str] = {}
+        for key in ("sbibm.tasks", "sbibm.extra_tasks", "sbibm.beyond_tasks"):
+            names = [task for task in self._list(key) if isinstance(task, str)]
+            for task in names:
+                if task in listed:
+                    yield f"{self._quote(key)}: {task} in {listed[task]} already; name it in one"
+            listed |= dict.fromkeys(names, key)
         for task in self._list("sbibm.bounds_tasks"):
             if task in tasks.names() and not tasks.has_uniform_prior(task):
                 yield (

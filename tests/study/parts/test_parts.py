@@ -280,6 +280,15 @@ def test_extra_tasks_can_have_fewer_sets_and_only_large_n():
     assert changed("sbibm", "extra_min_n", to=50).sbibm.n_obs_of("gmm") == [8]
 
 
+def test_tasks_beyond_the_paper_are_trained_and_calibrated_but_not_sampled():
+    assert STUDY.sbibm.section["beyond_tasks"] == ["gaussian_2d"]
+    assert "gaussian_2d" in STUDY.sbibm.present_tasks(STUDY.sbibm.section["horizon"]["tasks"])
+    assert "gaussian_2d" not in {task for task, _ in STUDY.sbibm.measured()}
+    assert not any("gaussian_2d" in folder for folder in STUDY.sbibm.sampled)
+    none = changed("sbibm", "beyond_tasks", to=[]).sbibm
+    assert none.present_tasks(["sir", "gaussian_2d"]) == ["sir"]
+
+
 def test_some_n_can_have_other_numbers_of_samples():
     some = changed("sbibm", "samples_by_n", to={"8": 7}).sbibm
     settings = some.sample("slcp", 2000, "samples", "JAC", "1-of-1")

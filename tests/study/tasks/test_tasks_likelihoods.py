@@ -184,12 +184,13 @@ def test_slcp_has_four_symmetric_modes():
     assert values == pytest.approx([values[0]] * 4)
 
 
-def test_gaussian_linear_closed_form_is_proportional_to_prior_times_likelihood():
-    task, _, x = data("gaussian_linear", n=7)
+@pytest.mark.parametrize("name", ["gaussian_linear", "gaussian_2d"])
+def test_closed_form_is_proportional_to_prior_times_likelihood(name):
+    task, _, x = data(name, n=7)
     mean, cov = task.closed_form(x)
     posterior = scipy.stats.multivariate_normal(mean, cov)
     rng = np.random.default_rng(0)
-    points = mean + rng.standard_normal((5, 10))
+    points = mean + rng.standard_normal((5, task.dim_theta))
     joint = [
         float(task.log_likelihood(p, x)) + scipy.stats.norm.logpdf(p).sum() - posterior.logpdf(p)
         for p in points

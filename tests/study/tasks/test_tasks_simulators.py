@@ -140,9 +140,12 @@ def test_mixture_components(name):
         assert scipy.stats.kstest(squares, scipy.stats.chi2(10).cdf).pvalue > 2e-5
 
 
-def test_gaussian_linear_noise():
+@pytest.mark.parametrize(
+    ("name", "variances"), [("gaussian_linear", np.linspace(0.6, 1.4, 10)), ("gaussian_2d", [0.25, 0.25])]
+)
+def test_gaussian_noise(name, variances):
     """Kolmogorov-Smirnov for each coordinate, false alarms 1e-4."""
-    task = tasks.load("gaussian_linear")
+    task = tasks.load(name)
     theta = task.theta_train(5000)
-    z = (task.simulate(theta, np.random.default_rng(5)) - theta) / np.sqrt(np.linspace(0.6, 1.4, 10))
+    z = (task.simulate(theta, np.random.default_rng(5)) - theta) / np.sqrt(variances)
     assert min(scipy.stats.kstest(column, "norm").pvalue for column in z.T) > 1e-5

@@ -92,7 +92,7 @@ class SbibmPart(SbibmGrid):
 
     def measured(self, variant: str = SAMPLES) -> list[tuple[str, int]]:
         """The tasks and N_train with distances of at least one run."""
-        tasks = self.problems if variant == SAMPLES else self.other_bounds_tasks
+        tasks = self.paper_tasks if variant == SAMPLES else self.other_bounds_tasks
         sizes = self.n_train if variant == SAMPLES else [self.most_simulations]
         return [(task, size) for task in tasks for size in sizes if self.runs_of(task, size, variant)]
 

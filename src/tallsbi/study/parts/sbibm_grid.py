@@ -15,8 +15,14 @@ class SbibmGrid(TrainedPart):
         return self.section["tasks"]
 
     @property
-    def problems(self) -> list[str]:
+    def paper_tasks(self) -> list[str]:
+        """The tasks of the main text and of the appendix."""
         return [*self.main_tasks, *self.section["extra_tasks"]]
+
+    @property
+    def problems(self) -> list[str]:
+        """The tasks of the paper, and those that only studies beyond it show."""
+        return [*self.paper_tasks, *self.section["beyond_tasks"]]
 
     @property
     def shown_problems(self) -> list[str]:
@@ -43,7 +49,7 @@ class SbibmGrid(TrainedPart):
     @property
     def batches(self) -> int:
         """Into how many jobs the parameter sets are split."""
-        return min(self.section["batches"], *map(self.sets_of, self.problems))
+        return min(self.section["batches"], *map(self.sets_of, self.paper_tasks))
 
     def n_obs_of(self, problem: str) -> list[int]:
         """The n at which a task is sampled; each has a reference."""

@@ -1,4 +1,4 @@
-"""The problems of the paper: nine sbibm tasks (section 4.2), one file each, the toys and the Jansen-Rit model.
+"""The problems: nine sbibm tasks of the paper (section 4.2), one file each, the toys and the Jansen-Rit model.
 
 The task `name` lives in `tallsbi/study/tasks/<name>.py` and is the object called `TASK` there. Nothing else has to
 know of it. A task is imported when it is asked for, so that a change to one task reruns the jobs of that task only,

@@ -26,23 +26,24 @@ class GaussianLinear(Task):
     label = "Gaussian linear"
     dim_x = DIM
     parameter_names = tuple(f"theta_{i}" for i in range(1, DIM + 1))
+    noise_variance = NOISE_VARIANCE
     normals_before_theta_star = TRAINING_DRAWS * DIM
 
     @cached_property
     def prior(self) -> Gaussian:
-        return Gaussian.standard(DIM)
+        return Gaussian.standard(self.dim_theta)
 
     def simulate(self, theta: Float[np.ndarray, "N m"], rng: np.random.Generator) -> Float[np.ndarray, "N d"]:
-        return theta + np.sqrt(NOISE_VARIANCE) * rng.standard_normal(theta.shape)
+        return theta + np.sqrt(self.noise_variance) * rng.standard_normal(theta.shape)
 
     def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
         jnp = float64_numpy()
-        return -0.5 * jnp.sum((x - theta) ** 2 / NOISE_VARIANCE + jnp.log(2 * jnp.pi * NOISE_VARIANCE))
+        return -0.5 * jnp.sum((x - theta) ** 2 / self.noise_variance + jnp.log(2 * jnp.pi * self.noise_variance))
 
     def closed_form(
         self, x: Float[np.ndarray, "n d"]
     ) -> tuple[Float[np.ndarray, "m"], Float[np.ndarray, "m m"]]:
-        noise = torch.diag(torch.from_numpy(NOISE_VARIANCE))
+        noise = torch.diag(torch.from_numpy(self.noise_variance))
         data = torch.from_numpy(np.asarray(x, dtype=np.float64))[None]
         mean, cov = tall_posterior(self.prior.to(dtype=torch.float64), noise, data)
         return mean[0].numpy(), cov[0].numpy()
