@@ -23,15 +23,14 @@ from benchmarks.problems import FIVE, MAKERS, TallProblem, problem
 from tallsbi import TallPosterior
 from tallsbi.random import integer_seed
 
-N_OBS, SIMULATIONS, EPOCHS = 100, 20_000, 200
+N_OBS, SIMULATIONS = 100, 20_000
 FEWEST_EFFECTIVE = 1000
 
 
 def fitted(task: TallProblem, folder: Path) -> TallPosterior:
     if not (folder / task.name).is_dir():
         TallPosterior.fit(
-            task.prior, task.simulator(), simulations=SIMULATIONS, epochs=EPOCHS, log_x=task.log_x,
-            progress=False,
+            task.prior, task.simulator(), simulations=SIMULATIONS, log_x=task.log_x, progress=False,
         ).save(folder / task.name)  # fmt: skip
     return TallPosterior.load(folder / task.name)
 

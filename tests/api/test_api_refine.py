@@ -11,9 +11,8 @@ from torch import distributions as td
 from tallsbi import TallPosterior
 from tallsbi.api.local_likelihood import LocalLikelihood, independent_draws, integrated, polynomial, terms
 from tallsbi.api.modes import without_strays
-from tallsbi.api.refine import narrowed
 from tallsbi.api.refined import NotRefined, RefinedPosterior
-from tallsbi.api.surroundings import Surroundings
+from tallsbi.api.surroundings import Surroundings, narrowed, widest
 
 SMALL_REFINEMENT = {"simulations": 3000, "settings": {"cov_samples": 20, "steps": 20}}
 
@@ -205,6 +204,27 @@ def test_a_proposal_only_narrows():
     inner = torch.linalg.solve(scale, wider)
     assert float(torch.linalg.svdvals(inner).max()) < 1 + 1e-9
     assert float(torch.linalg.svdvals(inner).min()) < 0.2
+
+
+def test_the_wider_of_two_covariances_in_every_direction():
+    first = torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=torch.float64)
+    second = torch.diag(torch.tensor([0.01, 50.0], dtype=torch.float64))
+    both = widest(first, second)
+    for covariance in (first, second):
+        assert float(torch.linalg.eigvalsh(both - covariance).min()) > -1e-9
+    assert torch.allclose(widest(first, 0.3 * first), first)
+    assert torch.allclose(widest(0.3 * first, first), first)
+
+
+def test_a_bound_does_not_narrow_what_the_likelihood_says():
+    """Summaries 3 u + N(0, 1), n = 16, a prior of variance 4: the information is 9 * 16 + 1 / 4, wherever theta is."""
+    theta = 2 * normal(20_000, 1)
+    centre, scale = torch.zeros(1, dtype=torch.float64), torch.full((1, 1), 2.0, dtype=torch.float64)
+    likelihood = LocalLikelihood.fit(theta, 3 * theta + normal(20_000, 1, seed=1), centre, scale)
+    for place in (0.0, 1.5):
+        at = torch.full((1,), place, dtype=torch.float64)
+        covariance = likelihood.gaussian_covariance(at, 16, torch.full((1, 1), 4.0, dtype=torch.float64))
+        assert float(covariance) == pytest.approx(1 / (9 * 16 + 1 / 4), rel=0.05)
 
 
 def test_the_local_likelihood_finds_degree_covariance_and_its_own_error():

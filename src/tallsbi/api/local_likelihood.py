@@ -106,6 +106,22 @@ class LocalLikelihood:
         """Squared distance from the centre, relative to the region: 1 is its edge."""
         return whitened(self.scale, theta - self.centre).square().sum(1) / radius2(len(self.centre))
 
+    def gaussian_covariance(
+        self, theta: Float[Tensor, "m"], n: int, prior_covariance: Float[Tensor, "m m"]
+    ) -> Float[Tensor, "m m"]:
+        """The posterior's covariance if the prior were Gaussian and the expectation linear as it is at theta."""
+        u = whitened(self.scale, (theta - self.centre)[None])
+        slopes = torch.autograd.functional.jacobian(self._expectation, u)[0, :, 0]
+        gain = torch.linalg.solve_triangular(
+            self._factor(u, n)[0], whitened(self.noise, slopes.mT).mT, upper=False
+        )
+        prior_gain = torch.linalg.solve_triangular(
+            torch.linalg.cholesky(prior_covariance), self.scale, upper=False
+        )
+        half = torch.linalg.cholesky(gain.mT @ gain + prior_gain.mT @ prior_gain)
+        root = torch.linalg.solve_triangular(half, self.scale.mT, upper=False)
+        return root.mT @ root
+
     def log_prob(
         self, theta: Float[Tensor, "N m"], summary: Float[Tensor, "k"], n: int
     ) -> Float[Tensor, "N"]:
@@ -113,16 +129,23 @@ class LocalLikelihood:
         u = whitened(self.scale, theta - self.centre)
         inside = u.square().sum(1) <= self.extent**2 * radius2(u.shape[1])
         u = torch.where(inside[:, None], u, 0.0)
-        offset = whitened(self.noise, summary - polynomial(u, self.degree) @ self.coefficients)
-        values, axes = torch.linalg.eigh(torch.einsum("np,pij->nij", polynomial(u, 1), self.tilt))
-        single = axes * values.clamp(-_LARGEST_TILT, _LARGEST_TILT).exp()[:, None] @ axes.mT
-        eye = torch.eye(len(self.noise), dtype=u.dtype)
-        factor = torch.linalg.cholesky(single / n + self.error * eye + self.misfit)
+        offset = whitened(self.noise, summary - self._expectation(u))
+        factor = self._factor(u, n)
         distance = (
             torch.linalg.solve_triangular(factor, offset[..., None], upper=False)[..., 0].square().sum(1)
         )
         log_det = factor.diagonal(dim1=-2, dim2=-1).log().sum(1)
         return torch.where(inside, self.power * (-0.5 * distance - log_det), -torch.inf)
+
+    def _expectation(self, u: Float[Tensor, "N m"]) -> Float[Tensor, "N k"]:
+        return polynomial(u, self.degree) @ self.coefficients
+
+    def _factor(self, u: Float[Tensor, "N m"], n: int) -> Float[Tensor, "N k k"]:
+        """Cholesky factor of the covariance of n mean summaries, errors included, in units of `noise`."""
+        values, axes = torch.linalg.eigh(torch.einsum("np,pij->nij", polynomial(u, 1), self.tilt))
+        single = axes * values.clamp(-_LARGEST_TILT, _LARGEST_TILT).exp()[:, None] @ axes.mT
+        eye = torch.eye(len(self.noise), dtype=u.dtype)
+        return torch.linalg.cholesky(single / n + self.error * eye + self.misfit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from torch import Tensor
 from tallsbi.algorithms.base import Algorithm
 from tallsbi.api import drawing, pairs
 from tallsbi.api.chunks import RESULT
-from tallsbi.api.local_likelihood import radius2, whitened
+from tallsbi.api.local_likelihood import LocalLikelihood, Weighted, radius2, whitened
 from tallsbi.api.modes import without_strays
 from tallsbi.api.refined import latent_prior
 from tallsbi.random import integer_seed, torch_generator
@@ -119,6 +120,11 @@ class Surroundings:
         whole = ~failed.unflatten(0, (-1, n)).any(1)
         return theta[whole], rows.unflatten(0, (-1, n))[whole]
 
+    def covariance(self, likelihood: LocalLikelihood, weighted: Weighted) -> Float[Tensor, "m m"]:
+        """That of the posterior, or of the likelihood where bounds of the prior cut the posterior off."""
+        prior = self.prior.covariance()[0]
+        return widest(weighted.covariance, likelihood.gaussian_covariance(weighted.mean, self.n, prior))
+
     def observed(
         self, theta: Float[Tensor, "N m"], conditions: Float[Tensor, "N c"] | None
     ) -> tuple[Float[Tensor, "N k"], Tensor]:
@@ -154,3 +160,23 @@ class Surroundings:
             "refine: the posterior lies outside the prior's support, so that nothing can be simulated near it; check "
             "x_obs and the prior."
         )
+
+
+def narrowed(scale: Float[Tensor, "m m"], covariance: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
+    """Cholesky factor of a covariance that is in no direction wider than the present proposal."""
+    return torch.linalg.cholesky(_limited(scale, covariance, 1e-12, 1.0))
+
+
+def widest(first: Float[Tensor, "m m"], second: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
+    """A covariance that is in no direction narrower than either."""
+    return _limited(torch.linalg.cholesky(first), second, 1.0, math.inf)
+
+
+def _limited(
+    scale: Float[Tensor, "m m"], covariance: Float[Tensor, "m m"], least: float, most: float
+) -> Float[Tensor, "m m"]:
+    """The covariance with its variances relative to scale scale' kept between two bounds."""
+    inner = whitened(scale, whitened(scale, covariance).mT)
+    values, axes = torch.linalg.eigh((inner + inner.mT) / 2)
+    half = scale @ axes * values.clamp(least, most).sqrt()
+    return half @ half.mT

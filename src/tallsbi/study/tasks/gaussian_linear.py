@@ -38,7 +38,9 @@ class GaussianLinear(Task):
 
     def log_likelihood(self, theta: Float[Any, "m"], x: Float[Any, "n d"]) -> Float[Any, ""]:
         jnp = float64_numpy()
-        return -0.5 * jnp.sum((x - theta) ** 2 / self.noise_variance + jnp.log(2 * jnp.pi * self.noise_variance))
+        return -0.5 * jnp.sum(
+            (x - theta) ** 2 / self.noise_variance + jnp.log(2 * jnp.pi * self.noise_variance)
+        )
 
     def closed_form(
         self, x: Float[np.ndarray, "n d"]
