@@ -72,6 +72,11 @@ results: $(READY) ## [use] compute every table, figure and the report (SCALE, PR
 	@$(LAUNCH) --args="$$ARGS"
 	$(if $(filter -n --dry-run --dryrun,$(ARGS)),,@$(STUDY) where $(SETTINGS))
 
+.PHONY: redraw
+redraw: $(READY) ## [use] draw a run again from its tidy data, computing nothing (SCALE, PROTOCOL, CONFIG)
+	@$(STUDY) redraw $(SETTINGS) --args="$$ARGS"
+	@$(STUDY) where $(SETTINGS)
+
 .PHONY: verify
 verify: $(READY) ## [use] compare results with their checksums; the first time, write these (SCALE, PROTOCOL, CONFIG)
 	@$(STUDY) verify $(SETTINGS)

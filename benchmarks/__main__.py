@@ -13,7 +13,7 @@ from benchmarks.report import Row, table
 # What the benchmarks share, and programs that are run by their own names.
 NO_BENCHMARKS = {
     *("__main__", "exact_posterior", "problems", "report"),
-    *("peers", "precision_table", "refined", "tall"),
+    *("horizon", "peers", "precision_table", "refined", "tall"),
 }
 
 

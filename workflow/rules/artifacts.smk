@@ -13,6 +13,15 @@ def data_of(artifact):
     }
 
 
+def drawable():
+    """The tables and figures whose data are there."""
+    return [artifact for artifact in ARTIFACTS.of() if all(map(os.path.isfile, needed_data(artifact)))]
+
+
+def needed_data(artifact):
+    return [path for name, path in artifact.data.items() if name not in artifact.if_present]
+
+
 for figure in ARTIFACTS.of("figures"):
 
     rule:

@@ -58,6 +58,7 @@ _WIDTH, _CHECK_WIDTH = 3.0, 2.0  # of proposals, in posterior standard deviation
 _MAP_LOSS = 0.03  # share of the information that noise in the map of features may cost
 _EDGE = 0.7  # of the region's squared radius, where its edge begins
 _LARGEST_EDGE_MASS = 0.05  # of the posterior
+_EDGE_FACTOR = 2.0  # on the scale of a proposal at whose edge the posterior lies
 _EARLY_EXTENT = 2.0  # radii of the region within which early rounds look for the posterior
 _FEWEST_EFFECTIVE_DRAWS = 100
 _SIGNIFICANCE = 1e-3
@@ -178,7 +179,7 @@ def _learn(
             if round_number == 0:
                 width2 = max(width2, values.shape[1] * surroundings.n / (_MAP_LOSS * counts[1]))
             scale = (
-                first_scale
+                narrowed(first_scale, _EDGE_FACTOR**2 * scale @ scale.mT)
                 if local.edge_mass > _LARGEST_EDGE_MASS
                 else narrowed(scale, width2 * surroundings.covariance(likelihood, weighted))
             )

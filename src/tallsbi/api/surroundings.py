@@ -122,6 +122,8 @@ class Surroundings:
 
     def covariance(self, likelihood: LocalLikelihood, weighted: Weighted) -> Float[Tensor, "m m"]:
         """That of the posterior, or of the likelihood where bounds of the prior cut the posterior off."""
+        if self.prior.support() is None:
+            return weighted.covariance
         prior = self.prior.covariance()[0]
         return widest(weighted.covariance, likelihood.gaussian_covariance(weighted.mean, self.n, prior))
 

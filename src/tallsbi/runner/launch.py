@@ -20,8 +20,8 @@ _OTHER_OUTPUT = re.compile(
     r"--(unlock|report|lint|summary|detailed-summary|list.*|rulegraph|dag|filegraph|d3dag|help|version|archive|"
     r"quiet|verbose|logger|cleanup-metadata|print-compilation|delete-.*|debug.*)(=.*)?|-[a-zA-Z]*[qhlSDv][a-zA-Z]*"
 )
-# With these it runs only a part of the jobs, or marks files as made without making them.
-_PARTIAL_RUN = re.compile(r"--(touch|until|omit-from)(=.*)?|-[a-zA-Z]*[tUO][a-zA-Z]*")
+# With these it runs only a part of the jobs that the targets need, or marks files as made without making them.
+_PARTIAL_RUN = re.compile(r"--(touch|until|omit-from|allowed-rules)(=.*)?|-[a-zA-Z]*[tUO][a-zA-Z]*")
 DISPLAY_PLUGIN = "snakemake_logger_plugin_tallsbi"
 
 

@@ -1,1 +1,18 @@
 """The paper: its tasks, references, stages, claims, tables, figures and report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def results(run: str = "published") -> dict[str, pd.DataFrame]:
+    """The tidy tables of a run of this checkout, by name: `results()["sbibm/distances"]`, `results()["tables/claims"]`.
+
+    `published` is the run behind `docs/gallery`; others are named as their folders in `results/`.
+    """
+    from tallsbi.study.report.published import read_results
+
+    return read_results(run)

@@ -7,6 +7,8 @@ from pathlib import Path
 from tallsbi.runner.command import Project
 from tallsbi.study.artifacts import timed_outputs
 
+# Rules that make tables, figures and the page from tidy data.
+DRAWING = ("draw_", "make_")
 # Every figure and every table has a rule of its own; a table of costs shows them as one stage.
 STAGES = {"draw_": "draw figures", "make_": "make tables", "collect_": "collect"}
 
@@ -39,4 +41,4 @@ def verdicts(folder: Path) -> str:
 
 def project(root: Path) -> Project:
     """The study in a repository."""
-    return Project(stages=STAGES, timed=(*TIMED, *timed_outputs(root)), verdicts=verdicts)
+    return Project(stages=STAGES, timed=(*TIMED, *timed_outputs(root)), drawing=DRAWING, verdicts=verdicts)

@@ -2,7 +2,8 @@
 
     python -m tallsbi.study.report.gallery [--scale laptop] [--protocol NAME] [--config 'KEY=VALUE ...']
 
-It writes docs/gallery/README.md, figures/*.png and tables/*.md, and removes what a former gallery left there.
+It writes docs/gallery/README.md, figures/*.png and tables/*.md, and removes what a former gallery left there. The tidy
+data behind them go to results/published, in place of what was there.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from PIL import Image
 
 from tallsbi.runner.options import chosen_run, settings_parser
 from tallsbi.storage.files import DataError, atomic_path, write_text
+from tallsbi.study.report import published
 from tallsbi.study.report.gather import read_page
 from tallsbi.study.report.page import Page
+from tallsbi.study.report.record import read
 from tallsbi.study.report.render import render
 
 FOLDER = "docs/gallery"
@@ -81,14 +84,21 @@ def _encoded(picture: Image.Image) -> bytes:
 def main(arguments: Sequence[str] | None = None, root: Path | None = None) -> int:
     chosen, root = settings_parser(__doc__.splitlines()[0]).parse_args(arguments), root or Path.cwd()
     chosen.scale = chosen.scale or "laptop"
+    run = root / chosen_run(chosen, root).folder
     try:
-        page = read_page(root, root / chosen_run(chosen, root).folder)
+        page = read_page(root, run)
     except DataError as error:
         print(error, file=sys.stderr)
         return 1
     paths = write_gallery(page, root / FOLDER)
-    size = sum(path.stat().st_size for path in paths)
-    print(f"{paths[0].relative_to(root)}: {len(paths)} files, {size / 1e6:.1f} MB")
+    data = (
+        []
+        if run == root / published.FOLDER
+        else published.publish(read(run)[0], run, root / published.FOLDER)
+    )
+    for first, written in ((paths[0], paths), (root / published.FOLDER, data)):
+        size = sum(path.stat().st_size for path in written)
+        print(f"{first.relative_to(root)}: {len(written)} files, {size / 1e6:.1f} MB")
     return 0
 
 
