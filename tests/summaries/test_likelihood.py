@@ -1,5 +1,7 @@
 """The likelihood of the mean of learnt summaries, and the methods CLT and AUTO that draw with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from tallsbi.priors.gaussian import Gaussian
 from tallsbi.samplers.base import Noise
 from tallsbi.scores.base import Score
 from tallsbi.summaries.likelihood import SummaryLikelihood
+from tallsbi.summaries.variance import VarianceLaw
 
 
 class _Unused(Score):
@@ -91,10 +94,13 @@ def test_flat_posteriors_of_a_uniform_prior_have_summaries():
 
 
 def test_saved_and_restored_gives_the_same(learnt):
+    learnt = replace(learnt, variance_law=VarianceLaw(level=0.3, power=0.5, low=1e-4, high=0.2))
     again = SummaryLikelihood.restored(*learnt.tensors())
     x = torch.full((1, 9, 1), 2.0)
     theta = torch.linspace(-1, 1, 7)[None, :, None]
     assert torch.equal(learnt.bind(x).log_prob(theta), again.bind(x).log_prob(theta))
+    bound, bound_again = learnt.bind(x).near(theta), again.bind(x).near(theta)
+    assert torch.equal(bound.log_prob(theta), bound_again.log_prob(theta))
 
 
 def test_repeats_show_what_all_networks_get_wrong_alike(learnt):
@@ -102,7 +108,8 @@ def test_repeats_show_what_all_networks_get_wrong_alike(learnt):
     generator = torch.Generator().manual_seed(8)
     theta = torch.randn(200, 1, generator=generator)
     x = counts(theta[:, None].expand(200, 25, 1), generator)
-    assert learnt.calibrated(theta, x) is learnt  # nothing beyond chance
+    right = learnt.calibrated(theta, x)
+    assert (right.variance, right.noise) == (learnt.variance, learnt.noise)  # nothing beyond chance
     wrong = SummaryLikelihood.restored(*learnt.tensors())
     for network in wrong.laws:
         forward = network.forward
@@ -113,6 +120,25 @@ def test_repeats_show_what_all_networks_get_wrong_alike(learnt):
 
         network.forward = shifted
     assert wrong.calibrated(theta, x).variance == pytest.approx(0.25, rel=0.2)
+
+
+def test_draws_are_as_wide_as_the_error_of_h_where_they_are(learnt):
+    """v is a hundred times its average, or nothing: the posteriors differ by what that adds to 1 / n."""
+    n, v = 40, 0.2
+    x = counts(torch.full((1, n, 1), 0.5), torch.Generator().manual_seed(2))
+    spread = {}
+    for name, level in (("average", None), ("known", 0.0), ("wide", v)):
+        law = None if level is None else VarianceLaw(level=level, power=0.0, low=0.0, high=1.0)
+        # On average what the wide one has where the draws are, so that these begin too wide or as they end.
+        likelihood = replace(learnt, variance=v, variance_law=law)
+        theta = (
+            CLT().sample(Problem(UNUSED, Gaussian.standard(1), x, likelihood.bind(x)), 4000, noise()).theta
+        )
+        spread[name] = float(theta.std())
+    assert spread["wide"] == pytest.approx(spread["average"], rel=0.1)
+    assert spread["known"] / spread["wide"] == pytest.approx(
+        (learnt.noise / (learnt.noise + n * v)) ** 0.5, rel=0.25
+    )
 
 
 def test_draws_begin_with_a_law_whose_density_is_known(learnt):

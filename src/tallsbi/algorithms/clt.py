@@ -33,6 +33,9 @@ class LikelihoodWithBeginning(Likelihood, Protocol):
     @property
     def beginning(self) -> Beginning: ...
 
+    def near(self, theta: States) -> Likelihood | None:
+        """As it is for datasets with such draws, if that differs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CLT(Algorithm):
@@ -77,12 +80,26 @@ class CLT(Algorithm):
 
         particles = Particles(beginning.draw(_start(prior, B, count, noise), noise), rest, start, noise)
         theta = temper(particles, self.moves, self.steps)
+        nearer = likelihood.near(theta)
+        if nearer is not None:
+            theta = self._moved(theta, likelihood, nearer, prior, noise)
         order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may share an ancestor
         theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))
         no_events = torch.zeros(B, dtype=torch.int64)
         lost = (~theta.isfinite().all(-1)).sum(1).cpu()
         times = torch.full((B,), torch.nan, dtype=torch.float64)
         return Samples(theta, Health(no_events, times, lost, times))
+
+    def _moved(self, theta: States, old: Likelihood, new: Likelihood, prior: Prior, noise: Noise) -> States:
+        """Draws with another likelihood, from those with the old one."""
+
+        def posterior(theta: States) -> Tensor:
+            return old.log_prob(theta) + prior.log_prob(theta)
+
+        def change(theta: States) -> Tensor:
+            return new.log_prob(theta) - old.log_prob(theta)
+
+        return temper(Particles(theta, change, posterior, noise), self.moves, self.steps)
 
 
 def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:

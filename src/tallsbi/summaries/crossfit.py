@@ -79,7 +79,7 @@ def crossfit(
     laws = learn(v, y, "law", 1.0, _LAW_DEPTH)
     departure = departures(laws, v[held], phi(average(regressions, u[held])))
     total = max(_LEAST_DEPARTURE, float(departure.clamp_max(_LARGEST_DEPARTURE).mean()))
-    variance = min(_jackknife(laws, v[held]), total)
+    variance = min(_trimmed_mean(jackknife(laws, v[held])), total)
     noise = max(total - variance, LEAST_NOISE_SHARE * total)
     return Learnt(regressions, phi, laws, noise, variance)
 
@@ -107,10 +107,14 @@ def _is_bimodal(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Flo
 
 
 @torch.no_grad()
-def _jackknife(laws: Networks, v: Float[Tensor, "V m"]) -> float:
+def jackknife(laws: Networks, v: Float[Tensor, "N m"]) -> Float[Tensor, "N"]:
     """Squared error of the mean of laws that were each learnt without one of K folds, in units of C."""
     outputs = [law(v) for law in laws]
     centre = torch.stack([mean for mean, _, _ in outputs]).mean(0)
     squares = torch.stack([apply(root, mean - centre).square().mean(1) for mean, root, _ in outputs]).sum(0)
-    kept_squares = squares.double().sort().values[: max(1, round((1 - _TRIMMED_SHARE) * len(squares)))]
-    return float(kept_squares.mean()) * (len(laws) - 1) / len(laws)
+    return squares.double() * (len(laws) - 1) / len(laws)
+
+
+def _trimmed_mean(values: Float[Tensor, "V"]) -> float:
+    """Without the largest."""
+    return float(values.sort().values[: max(1, round((1 - _TRIMMED_SHARE) * len(values)))].mean())

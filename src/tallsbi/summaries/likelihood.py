@@ -31,9 +31,10 @@ from torch import Tensor
 
 from tallsbi.shapes import Observations, States
 from tallsbi.summaries.beginning import Beginning
-from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE_SHARE, average, crossfit, departures
+from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE_SHARE, average, crossfit, departures, jackknife
 from tallsbi.summaries.maps import ColumnMap, Whitening
 from tallsbi.summaries.regression import ConditionalGaussian, apply
+from tallsbi.summaries.variance import VarianceLaw
 
 _BEGINNING_OBSERVATIONS = 16  # draws begin at the single posteriors of so many
 _CHANCE_ERRORS = 2.0  # standard errors: a smaller excess over `variance` may be chance
@@ -44,7 +45,7 @@ class SummaryLikelihood:
     """`theta` whitens the network's parameters, `x` the observations, `phi` the average of the regressions.
 
     `laws`: of the summaries, given theta; `noise`: the variance of a single summary, and `variance`: the squared
-    error of h, both in units of C.
+    error of h, on average over the prior, both in units of C; `variance_law`: that error where theta is, if known.
     """
 
     theta: Whitening
@@ -54,6 +55,7 @@ class SummaryLikelihood:
     laws: tuple[ConditionalGaussian, ...]
     noise: float
     variance: float
+    variance_law: VarianceLaw | None = None
 
     @classmethod
     def fit(
@@ -74,16 +76,30 @@ class SummaryLikelihood:
 
     @torch.no_grad()
     def calibrated(self, theta: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> SummaryLikelihood:
-        """With the error of h that r observations of each of D parameters show, if it is larger than `variance` and
-        not by chance; theta and x as for `fit`."""
-        departure = departures(self.laws, self.theta(theta), self.summaries(x).mean(1))
-        standard_error, r = float(departure.std()) / len(departure) ** 0.5, x.shape[1]
+        """With the error of h where theta is, by r observations of each of D parameters; theta and x as for `fit`.
+
+        On average it is `variance`, if the departures are larger by chance at most.
+        """
+        v, r = self.theta(theta), x.shape[1]
+        departure = departures(self.laws, v, self.summaries(x).mean(1))
+        standard_error = float(departure.std()) / len(departure) ** 0.5
         # A mean of r summaries departs by noise / r + variance, a single one by their sum, which is known.
         total = self.noise + self.variance
-        variance = (float(departure.mean()) - total / r) / (1 - 1 / r)
-        if not variance - _CHANCE_ERRORS * standard_error > self.variance:
-            return self
-        return replace(self, variance=variance, noise=max(total - variance, LEAST_NOISE_SHARE * total))
+        average = (float(departure.mean()) - total / r) / (1 - 1 / r)
+        known = not average - _CHANCE_ERRORS * standard_error > self.variance
+        disagreement = jackknife(self.laws, v)
+        law = VarianceLaw.fit(
+            departure,
+            disagreement,
+            total,
+            self.variance if known else average,
+            repeats=r,
+            dim=self.laws[0].targets,
+            known_average=known,
+        )
+        variance = self.variance if known else float(law(disagreement).mean())
+        noise = max(total - variance, LEAST_NOISE_SHARE * total)
+        return replace(self, variance=variance, noise=noise, variance_law=law)
 
     def summaries(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b k"]:
         """phi(x) of single observations."""
@@ -105,10 +121,12 @@ class SummaryLikelihood:
     def bind(self, x: Observations) -> BoundSummaries:
         return BoundSummaries(self, x)
 
-    def _log_density(self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int) -> Float[Tensor, "N"]:
+    def _log_density(
+        self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int, variance: float | Float[Tensor, "N"]
+    ) -> Float[Tensor, "N"]:
         """Of the mean y of n summaries, averaged over the laws, up to a constant."""
         total = torch.zeros(len(v), device=v.device)
-        weight = n / (self.noise + n * self.variance)
+        weight = n / (self.noise + n * variance)
         for law in self.laws:
             mean, root, log_diagonal = law(v)
             departure = apply(root, y - mean)
@@ -130,7 +148,13 @@ class SummaryLikelihood:
                 name = f"{kind}{number}"
                 tensors |= {f"{name}.{key}": value for key, value in network.state_dict().items()}
                 sizes[name] = [network.inputs, network.targets, network.width, network.depth]
-        return tensors, {"noise": self.noise, "variance": self.variance, "networks": sizes}
+        law = None if self.variance_law is None else vars(self.variance_law)
+        return tensors, {
+            "noise": self.noise,
+            "variance": self.variance,
+            "variance_law": law,
+            "networks": sizes,
+        }
 
     @classmethod
     def restored(cls, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> SummaryLikelihood:
@@ -151,15 +175,22 @@ class SummaryLikelihood:
             tuple(network(name) for name in names if name.startswith(kind)) for kind in ("regression", "law")
         )
         noise, variance = float(header["noise"]), float(header["variance"])
-        return cls(whitening("theta"), x, regressions, whitening("phi"), laws, noise, variance)
+        law = header.get("variance_law")
+        variance_law = None if law is None else VarianceLaw(**law)
+        phi = whitening("phi")
+        return cls(whitening("theta"), x, regressions, phi, laws, noise, variance, variance_law)
 
 
 @dataclass(frozen=True, eq=False)
 class BoundSummaries:
-    """The n observations of each of B datasets, seen through the mean of their summaries."""
+    """The n observations of each of B datasets, seen through the mean of their summaries.
+
+    `variance`: the squared error of h for each dataset; None: its average over the prior.
+    """
 
     likelihood: SummaryLikelihood
     x: Observations
+    variance: Float[Tensor, "B"] | None = None
 
     @cached_property
     def mean(self) -> Float[Tensor, "B k"]:
@@ -180,10 +211,24 @@ class BoundSummaries:
         mean, root = (torch.stack([output[part] for output in outputs])[turn, rows] for part in (0, 1))
         return Beginning(self.likelihood.theta, mean.unflatten(0, (B, J)), root.unflatten(0, (B, J)))
 
+    def near(self, theta: States) -> BoundSummaries | None:
+        """With the error of h at draws of the posteriors; None if it is known on average only."""
+        law = self.likelihood.variance_law
+        if law is None:
+            return None
+        variance = law(jackknife(self.likelihood.laws, self._white(theta))).view(theta.shape[:2]).mean(1)
+        bound = replace(self, variance=variance.float())
+        bound.__dict__["mean"] = self.mean  # the summaries stay the same
+        return bound
+
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
         """Log likelihood of parameters in the space of the diffusion, up to a constant."""
-        B, S, m = theta.shape
-        matrix, centre = self.likelihood.theta.matrix.float(), self.likelihood.theta.mean.float()
-        v = ((theta - centre) @ matrix).reshape(-1, m)
+        B, S, _ = theta.shape
         y = self.mean[:, None].expand(B, S, -1).reshape(B * S, -1)
-        return self.likelihood._log_density(v, y, self.x.shape[1]).view(B, S)
+        known = self.variance
+        variance = self.likelihood.variance if known is None else known.repeat_interleave(S)
+        return self.likelihood._log_density(self._white(theta), y, self.x.shape[1], variance).view(B, S)
+
+    def _white(self, theta: States) -> Float[Tensor, "N m"]:
+        matrix, centre = self.likelihood.theta.matrix.float(), self.likelihood.theta.mean.float()
+        return ((theta - centre) @ matrix).flatten(0, 1)
