@@ -5,6 +5,8 @@ batches, except where a step cannot go on without an answer. Metrics work on num
 that draws come back there, which every test below checks.
 """
 
+from dataclasses import replace
+
 import fake_gpu as gpu
 import pytest
 import torch
@@ -30,6 +32,7 @@ from tallsbi.scores.normaliser import Normaliser
 from tallsbi.study.stages.toy import ToyEngine
 from tallsbi.study.tasks.toy import make_toy
 from tallsbi.summaries.likelihood import SummaryLikelihood
+from tallsbi.summaries.variance import VarianceLaw
 from tallsbi.training import data, embedded, groups, loop
 from tallsbi.training.settings import TrainingSettings
 
@@ -184,6 +187,7 @@ def test_tempered_particles_ask_once_per_rise(monkeypatch):
     theta, x = torch.randn(200, M, generator=draws), torch.randn(200, D, generator=draws)
     learnt = SummaryLikelihood.fit(theta, x, seed=1, epochs=2)
     assert learnt is not None
+    learnt = replace(learnt, variance_law=VarianceLaw(level=0.3, power=0.5, low=1e-4, high=0.2))
     with gpu.fake_gpu() as counted:
         bound = learnt.to(gpu.GPU).bind(observations().to(gpu.GPU))
         prior = PRIORS["Gaussian"].to(device=gpu.GPU)
@@ -199,6 +203,10 @@ def test_tempered_particles_ask_once_per_rise(monkeypatch):
         moving.move(4)
         assert counted.total == before + 1
         assert moving.place.theta.device.type == "cuda"
+        nearer = bound.near(moving.place.theta)
+        assert nearer is not None
+        assert nearer.log_prob(moving.place.theta).device.type == "cuda"
+        assert counted.total == before + 1
 
 
 SETTINGS = {
