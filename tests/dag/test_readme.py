@@ -34,6 +34,7 @@ SHORTENED: dict[str, dict[str, str] | None] = {
     "make verify": {},
     "make report": {"ARGS": "--allowed-rules make_report"},
     "make gallery": {"SCALE": "smoke"},
+    "make redraw SCALE=laptop CONFIG=run=published": None,  # test_redraw.py
     "make snakemake-report": None,
     "make bench": {"ARGS": "tall_score --rounds 1"},
     "make bench-peers": {"ARGS": "exact --samples 20 --budget 120 --observations 2"},
