@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,5 @@ def results(run: str = "published") -> dict[str, pd.DataFrame]:
 
     `published` is the run behind `docs/gallery`; others are named as their folders in `results/`.
     """
-    from tallsbi.study.report.published import read_results
-
-    return read_results(run)
+    # By name: an import would make the report a part of the code that every job of the study depends on.
+    return importlib.import_module("tallsbi.study.report.published").read_results(run)

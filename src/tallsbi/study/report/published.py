@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallsbi.storage.files import DataError, atomic_path
+from tallsbi.storage.files import DataError, atomic_path, read_csv
 from tallsbi.study.report.record import RECORD_PATH, RunRecord
 
 if TYPE_CHECKING:
@@ -52,8 +52,6 @@ def _origin(path: Path, run: Path) -> Path:
 
 def read_results(run: str, root: Path | None = None) -> dict[str, pd.DataFrame]:
     """See `tallsbi.study.results`."""
-    import pandas as pd
-
     folder = (root or _REPOSITORY) / "results" / run
     paths = sorted(path for pattern in _TIDY for path in folder.glob(pattern))
     if not paths:
@@ -62,4 +60,4 @@ def read_results(run: str, root: Path | None = None) -> dict[str, pd.DataFrame]:
             f"no results in {folder}: the runs of this checkout are {', '.join(runs) or 'none'}; `make results` makes "
             "one, and an installed package has none."
         )
-    return {path.relative_to(folder).with_suffix("").as_posix(): pd.read_csv(path) for path in paths}
+    return {path.relative_to(folder).with_suffix("").as_posix(): read_csv(path) for path in paths}
