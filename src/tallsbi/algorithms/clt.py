@@ -4,6 +4,8 @@ Its cost hardly grows with n, and errors of single scores do not add up (see `ta
 summaries that were learnt beside the network, and more than a few observations.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -33,7 +35,7 @@ class LikelihoodWithBeginning(Likelihood, Protocol):
     @property
     def beginning(self) -> Beginning: ...
 
-    def near(self, theta: States) -> Likelihood | None:
+    def near(self, theta: States) -> LikelihoodWithBeginning | None:
         """As it is for datasets with such draws, if that differs."""
 
 
@@ -67,8 +69,32 @@ class CLT(Algorithm):
             raise ValueError(
                 "method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD."
             )
-        B, m = problem.datasets, problem.prior.dim
-        count = max(samples, min(self.particles, 64 + 32 * m))  # enough for a covariance
+        m = prior.dim
+        least = min(self.particles, 64 + 32 * m)  # enough for a covariance
+        # A few rough draws tell where the posteriors are.
+        rough = self._draws(likelihood, prior, problem.datasets, least // 2, noise, self.moves // 2, 5)
+        likelihood = likelihood.near(rough) or likelihood
+        count = max(samples, least)
+        theta = self._draws(likelihood, prior, problem.datasets, count, noise, self.moves, self.steps)
+        order = noise(problem.datasets, count, 1)[..., 0].argsort(1)[
+            :, :samples
+        ]  # neighbours may share an ancestor
+        theta = theta.gather(1, order[..., None].expand(-1, -1, m))
+        no_events = torch.zeros(len(theta), dtype=torch.int64)
+        lost = (~theta.isfinite().all(-1)).sum(1).cpu()
+        times = torch.full((len(theta),), torch.nan, dtype=torch.float64)
+        return Samples(theta, Health(no_events, times, lost, times))
+
+    def _draws(
+        self,
+        likelihood: LikelihoodWithBeginning,
+        prior: Prior,
+        datasets: int,
+        count: int,
+        noise: Noise,
+        moves: int,
+        last_moves: int,
+    ) -> States:
         beginning = likelihood.beginning
 
         def start(theta: States) -> Tensor:
@@ -78,28 +104,8 @@ class CLT(Algorithm):
             """What the posterior has beyond the law that the particles begin with."""
             return likelihood.log_prob(theta) + prior.log_prob(theta) - start(theta)
 
-        particles = Particles(beginning.draw(_start(prior, B, count, noise), noise), rest, start, noise)
-        theta = temper(particles, self.moves, self.steps)
-        nearer = likelihood.near(theta)
-        if nearer is not None:
-            theta = self._moved(theta, likelihood, nearer, prior, noise)
-        order = noise(B, count, 1)[..., 0].argsort(1)[:, :samples]  # neighbours may share an ancestor
-        theta = theta.gather(1, order[..., None].expand(-1, -1, theta.shape[-1]))
-        no_events = torch.zeros(B, dtype=torch.int64)
-        lost = (~theta.isfinite().all(-1)).sum(1).cpu()
-        times = torch.full((B,), torch.nan, dtype=torch.float64)
-        return Samples(theta, Health(no_events, times, lost, times))
-
-    def _moved(self, theta: States, old: Likelihood, new: Likelihood, prior: Prior, noise: Noise) -> States:
-        """Draws with another likelihood, from those with the old one."""
-
-        def posterior(theta: States) -> Tensor:
-            return old.log_prob(theta) + prior.log_prob(theta)
-
-        def change(theta: States) -> Tensor:
-            return new.log_prob(theta) - old.log_prob(theta)
-
-        return temper(Particles(theta, change, posterior, noise), self.moves, self.steps)
+        first = beginning.draw(_start(prior, datasets, count, noise), noise)
+        return temper(Particles(first, rest, start, noise), moves, last_moves)
 
 
 def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:

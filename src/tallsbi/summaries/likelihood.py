@@ -218,7 +218,9 @@ class BoundSummaries:
             return None
         variance = law(jackknife(self.likelihood.laws, self._white(theta))).view(theta.shape[:2]).mean(1)
         bound = replace(self, variance=variance.float())
-        bound.__dict__["mean"] = self.mean  # the summaries stay the same
+        vars(bound).update(
+            {name: getattr(self, name) for name in ("mean", "beginning")}
+        )  # they stay the same
         return bound
 
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:
