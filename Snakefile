@@ -42,8 +42,8 @@ rule all:
 # What can be drawn from the tidy data that is there; `make redraw` forces it and allows no other rule.
 rule redraw:
     input:
-        outputs_of(drawable()),
-        [REPORT] if drawable() == ARTIFACTS.of() else [],
+        outputs_of(DRAWABLE),
+        [REPORT] if DRAWABLE == ARTIFACTS.of() else [],
 
 
 # The parts of the study.

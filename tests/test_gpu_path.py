@@ -204,7 +204,7 @@ def test_tempered_particles_ask_once_per_rise(monkeypatch):
         assert counted.total == before + 1
         assert moving.place.theta.device.type == "cuda"
         nearer = bound.near(moving.place.theta)
-        assert nearer is not None
+        assert nearer is not bound
         assert nearer.log_prob(moving.place.theta).device.type == "cuda"
         assert counted.total == before + 1
 

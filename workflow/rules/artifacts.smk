@@ -13,13 +13,11 @@ def data_of(artifact):
     }
 
 
-def drawable():
-    """The tables and figures whose data are there."""
-    return [artifact for artifact in ARTIFACTS.of() if all(map(os.path.isfile, needed_data(artifact)))]
+def has_data(artifact):
+    return all(os.path.isfile(path) for name, path in artifact.data.items() if name not in artifact.if_present)
 
 
-def needed_data(artifact):
-    return [path for name, path in artifact.data.items() if name not in artifact.if_present]
+DRAWABLE = [artifact for artifact in ARTIFACTS.of() if has_data(artifact)]
 
 
 for figure in ARTIFACTS.of("figures"):

@@ -35,8 +35,12 @@ class LikelihoodWithBeginning(Likelihood, Protocol):
     @property
     def beginning(self) -> Beginning: ...
 
-    def near(self, theta: States) -> LikelihoodWithBeginning | None:
-        """As it is for datasets with such draws, if that differs."""
+    @property
+    def depends_on_place(self) -> bool:
+        """Whether `near` gives another likelihood."""
+
+    def near(self, theta: States) -> LikelihoodWithBeginning:
+        """As it is for datasets with such draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,14 +75,13 @@ class CLT(Algorithm):
             )
         m = prior.dim
         least = min(self.particles, 64 + 32 * m)  # enough for a covariance
-        # A few rough draws tell where the posteriors are.
-        rough = self._draws(likelihood, prior, problem.datasets, least // 2, noise, self.moves // 2, 5)
-        likelihood = likelihood.near(rough) or likelihood
+        if likelihood.depends_on_place:  # a few rough draws tell where the posteriors are
+            rough = self._draws(likelihood, prior, problem.datasets, least // 2, noise, self.moves // 2, 5)
+            likelihood = likelihood.near(rough)
         count = max(samples, least)
         theta = self._draws(likelihood, prior, problem.datasets, count, noise, self.moves, self.steps)
-        order = noise(problem.datasets, count, 1)[..., 0].argsort(1)[
-            :, :samples
-        ]  # neighbours may share an ancestor
+        # In a random order: neighbours may share an ancestor.
+        order = noise(problem.datasets, count, 1)[..., 0].argsort(1)[:, :samples]
         theta = theta.gather(1, order[..., None].expand(-1, -1, m))
         no_events = torch.zeros(len(theta), dtype=torch.int64)
         lost = (~theta.isfinite().all(-1)).sum(1).cpu()

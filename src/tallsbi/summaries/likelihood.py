@@ -211,16 +211,20 @@ class BoundSummaries:
         mean, root = (torch.stack([output[part] for output in outputs])[turn, rows] for part in (0, 1))
         return Beginning(self.likelihood.theta, mean.unflatten(0, (B, J)), root.unflatten(0, (B, J)))
 
-    def near(self, theta: States) -> BoundSummaries | None:
-        """With the error of h at draws of the posteriors; None if it is known on average only."""
+    @property
+    def depends_on_place(self) -> bool:
+        """Whether the error of h is known where theta is, not on average only."""
+        return self.likelihood.variance_law is not None
+
+    def near(self, theta: States) -> BoundSummaries:
+        """With the error of h at draws of the posteriors, as far as it is known."""
         law = self.likelihood.variance_law
         if law is None:
-            return None
+            return self
         variance = law(jackknife(self.likelihood.laws, self._white(theta))).view(theta.shape[:2]).mean(1)
         bound = replace(self, variance=variance.float())
-        vars(bound).update(
-            {name: getattr(self, name) for name in ("mean", "beginning")}
-        )  # they stay the same
+        # They stay the same, and need not be computed again.
+        vars(bound).update(mean=self.mean, beginning=self.beginning)
         return bound
 
     def log_prob(self, theta: States) -> Float[Tensor, "B S"]:

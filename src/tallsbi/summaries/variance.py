@@ -19,11 +19,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from tallsbi.summaries.crossfit import LEAST_NOISE_SHARE
+
 _POWERS = torch.linspace(0, 1, 11, dtype=torch.float64)
 _LIKELY_POWER, _POWER_DEVIATION = 0.6, 0.25  # what was found on three problems (docs/research.md)
 _LEVELS = torch.logspace(-3, 2, 101, dtype=torch.float64)  # relative to the average error
 _LEAST_DISAGREEMENT = 1e-6
-_LEAST_NOISE_SHARE = 0.1
 _DEGREES_OF_FREEDOM = 4.0  # of the tails: of Snedecor's F instead of chi-squared
 _QUANTILES = 2000
 
@@ -57,7 +58,7 @@ class VarianceLaw:
         shape = (J.log() - J.log().mean()).exp() ** _POWERS[:, None]
         levels = torch.ones(1, dtype=torch.float64) if known_average else _LEVELS
         v = average * levels[:, None, None] * shape / shape.mean(1, keepdim=True)
-        noise = (total - v.mean(-1, keepdim=True)).clamp_min(_LEAST_NOISE_SHARE * total)
+        noise = (total - v.mean(-1, keepdim=True)).clamp_min(LEAST_NOISE_SHARE * total)
         expected = noise / repeats + v
         ratio = dim * departure.double() / (_tail_scale(dim) * expected)
         misfit = (dim * expected.log() + (dim + _DEGREES_OF_FREEDOM) * ratio.log1p()).sum(-1)
