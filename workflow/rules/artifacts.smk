@@ -14,7 +14,9 @@ def data_of(artifact):
 
 
 def has_data(artifact):
-    return all(os.path.isfile(path) for name, path in artifact.data.items() if name not in artifact.if_present)
+    return all(
+        os.path.isfile(path) for name, path in artifact.data.items() if name not in artifact.if_present
+    )
 
 
 DRAWABLE = [artifact for artifact in ARTIFACTS.of() if has_data(artifact)]
