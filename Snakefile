@@ -46,6 +46,12 @@ rule redraw:
         [REPORT] if DRAWABLE == ARTIFACTS.of() else [],
 
 
+# The reference posteriors as files of their own, for use elsewhere.
+rule posteriors:
+    input:
+        expand(f"{RESULTS}/posteriors/{{task}}.nc", task=STUDY.sbibm.paper_tasks),
+
+
 # The parts of the study.
 rule toy:
     input:

@@ -35,6 +35,7 @@ STUDY = [
     {"claims"},
     {"tables"},
     {"figures"},
+    {"posteriors"},
     {"make_artifact"},
     {"artifact_cells"},
     {"artifacts", "config_rules"},

@@ -41,6 +41,24 @@ rule reference_toy:
         "../scripts/reference_toy.py"
 
 
+# What is published for use elsewhere: one file per task, with the observations.
+rule reference_published:
+    output:
+        f"{RESULTS}/posteriors/{{problem}}.nc",
+    log:
+        f"{LOGS}/posteriors/{{problem}}.log",
+    benchmark:
+        f"{RECORDS}/posteriors/{{problem}}.tsv"
+    resources:
+        **cost("reference/{problem}", work.reference_published(STUDY.sbibm)),
+    params:
+        code=lambda w: code("reference_published", task_module(w.problem)),
+        config=lambda w: STUDY.sbibm.posteriors(w.problem).as_params(),
+        versions=versions("arviz", "jax", "numba", "numpy", "numpyro", "torch"),
+    script:
+        "../scripts/reference_published.py"
+
+
 # The figure of many observations has observations and references of its own.
 rule observe_many:
     output:

@@ -46,6 +46,7 @@ def jobs(study):
         "groups": sbibm.simulate("slcp", "groups"),
         "sbibm observe": sbibm.observe("slcp", "observations"),
         "reference": sbibm.reference("slcp"),
+        "posteriors": sbibm.posteriors("slcp"),
         "sbibm train": sbibm.train("slcp", 2000, Candidate(0.001, 64)),
         "guidance train": sbibm.train_guidance("slcp", 2000),
         "partial train": sbibm.train_groups("slcp", 2000, "mean", 3),
@@ -92,7 +93,8 @@ def test_settings_survive_the_params_of_a_rule(scale, protocol):
         (("toy", "mala", "retries"), 9, {"toy reference"}),
         (("sbibm", "steps", "grid"), [9], {"steps"}),
         (("metrics", "c2st_backend"), "sbibm", {"measure", "partial measure"}),
-        (("sbibm", "reference", "retries"), 9, {"reference", "many observations"}),
+        (("sbibm", "reference", "retries"), 9, {"reference", "posteriors", "many observations"}),
+        (("sbibm", "posteriors", "samples"), 9, {"posteriors"}),
     ],
 )  # fmt: skip
 def test_a_value_concerns_the_jobs_that_depend_on_it(keys, value, concerned):

@@ -168,6 +168,12 @@ def reference(part: SbibmPart) -> float:
     return section["sets"] * len(part.n_obs) * (chains["warmup"] + chains["draws"]) / 100
 
 
+def reference_published(part: SbibmPart) -> float:
+    """The same of the references that are published."""
+    chains, section = part.section["reference"], part.section["posteriors"]
+    return section["sets"] * len(section["n_obs"]) * (chains["warmup"] + chains["draws"]) / 100
+
+
 def measure(part: SbibmPart, problem: str, n_train: int, variant: str) -> float:
     """Hundreds of samples that are compared with a reference."""
     settings = part.measure(problem, n_train, variant)
