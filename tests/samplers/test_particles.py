@@ -15,7 +15,8 @@ def drawn(prior, likelihood, datasets=2, seeds=(1, 2)):
         [prior.sample(COUNT, torch.Generator().manual_seed(10 + i)).float() for i in range(datasets)]
     )
     noise = Noise([torch.Generator().manual_seed(seed) for seed in seeds[:datasets]])
-    return temper(Particles(start, likelihood, prior.log_prob, noise), moves=6, last_moves=20)
+    posterior = lambda q: likelihood(q) + prior.log_prob(q)  # noqa: E731
+    return temper(Particles(start, posterior, prior.log_prob, noise), moves=6, last_moves=20)
 
 
 def test_narrow_correlated_gaussian_likelihood_in_ten_dimensions():
@@ -61,8 +62,8 @@ def test_dataset_has_a_stream_of_its_own():
 
     def alone(start, seed):
         noise = Noise([torch.Generator().manual_seed(seed)])
-        likelihood = lambda q: -0.5 * (q - 1).square().sum(-1) / 0.01  # noqa: E731
-        return temper(Particles(start, likelihood, prior.log_prob, noise), 6, 20)
+        posterior = lambda q: -0.5 * (q - 1).square().sum(-1) / 0.01 + prior.log_prob(q)  # noqa: E731
+        return temper(Particles(start, posterior, prior.log_prob, noise), 6, 20)
 
     start = torch.stack([prior.sample(COUNT, torch.Generator().manual_seed(10 + i)) for i in range(2)])
     joint = drawn(prior, lambda q: -0.5 * (q - 1).square().sum(-1) / 0.01)

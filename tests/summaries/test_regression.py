@@ -25,6 +25,19 @@ def trained(*simulations, seed, **settings):
     return train([Simulations(*simulations)], [seed], **settings)[0]
 
 
+@pytest.mark.parametrize("targets", [1, 2, 4, 30])
+def test_standardised_residuals_need_no_matrices(targets):
+    """They are R (y - mean), with off-diagonal entries that depend on the input and, for many targets, with fixed."""
+    torch.manual_seed(0)
+    network = ConditionalGaussian(3, targets, width=8, depth=1)
+    torch.nn.init.normal_(network.off_diagonal)
+    u, y = torch.randn(5, 3), torch.randn(5, targets)
+    mean, root, log_diagonal = network(u)
+    standardised, logarithm = network.standardised(u, y)
+    torch.testing.assert_close(standardised, (root @ (y - mean)[..., None])[..., 0], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(logarithm, log_diagonal)
+
+
 def test_mean_and_covariance_follow_the_input():
     network = trained(*data(4000, 0), *data(400, 1), epochs=60, seed=2)
     u = torch.tensor([[-1.0], [0.0], [1.0]])

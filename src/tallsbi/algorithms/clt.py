@@ -45,7 +45,7 @@ class LikelihoodWithBeginning(Likelihood, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class CLT(Algorithm):
-    """At least `particles` particles move together, or 64 + 32 m where that is less, and as many as draws asked for.
+    """At least `particles` particles move together, or 16 + 24 m where that is less, and as many as draws asked for.
 
     `moves`: Langevin steps after each rise of the likelihood's power; `steps`: Langevin steps at the end.
     """
@@ -74,7 +74,7 @@ class CLT(Algorithm):
                 "method CLT needs a prior with a density; a learned prior has none: choose GAUSS_PD."
             )
         m = prior.dim
-        least = min(self.particles, 64 + 32 * m)  # enough for a covariance
+        least = min(self.particles, 16 + 24 * m)  # enough for a covariance
         if likelihood.depends_on_place:  # a few rough draws tell where the posteriors are
             rough = self._draws(likelihood, prior, problem.datasets, least // 2, noise, self.moves // 2, 5)
             likelihood = likelihood.near(rough)
@@ -103,12 +103,11 @@ class CLT(Algorithm):
         def start(theta: States) -> Tensor:
             return beginning.log_prob(theta, prior.log_prob)
 
-        def rest(theta: States) -> Tensor:
-            """What the posterior has beyond the law that the particles begin with."""
-            return likelihood.log_prob(theta) + prior.log_prob(theta) - start(theta)
+        def posterior(theta: States) -> Tensor:
+            return likelihood.log_prob(theta) + prior.log_prob(theta)
 
         first = beginning.draw(_start(prior, datasets, count, noise), noise)
-        return temper(Particles(first, rest, start, noise), moves, last_moves)
+        return temper(Particles(first, posterior, start, noise), moves, last_moves)
 
 
 def _start(prior: Prior, datasets: int, count: int, noise: Noise) -> States:

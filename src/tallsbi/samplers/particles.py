@@ -1,6 +1,7 @@
-"""Tempered particles: from the prior to the posterior, one power of the likelihood after the other.
+"""Tempered particles: from a law that can be drawn from to the posterior, one power of their ratio after the other.
 
-Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). The power is raised until the effective number of particles
+Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). With the prior as the first law the ratio
+is the likelihood. The power is raised until the effective number of particles
 is half of their number, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin
 steps with the particles' own covariance move them. Several modes are kept as long as particles are in each.
 """
@@ -29,13 +30,13 @@ _SMALLEST_RISE = 1e-7
 
 @dataclass(frozen=True)
 class _Place:
-    """Particles, and the log densities and their gradients there."""
+    """Particles, the log density of the first law and the log ratio there, and their gradients."""
 
     theta: Float[Tensor, "B S m"]
-    likelihood: Float[Tensor, "B S"]
-    prior: Float[Tensor, "B S"]
-    likelihood_gradient: Float[Tensor, "B S m"]
-    prior_gradient: Float[Tensor, "B S m"]
+    ratio: Float[Tensor, "B S"]
+    first: Float[Tensor, "B S"]
+    ratio_gradient: Float[Tensor, "B S m"]
+    first_gradient: Float[Tensor, "B S m"]
 
     def where(self, accepted: Tensor, other: _Place) -> _Place:
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -49,31 +50,31 @@ class _Place:
 
 
 class Particles:
-    """`start`: draws of the prior, [B, S, m]; the log densities take such arrays and give [B, S]."""
+    """`start`: draws of the law `first`, [B, S, m]; the log densities take such arrays and give [B, S]."""
 
-    def __init__(self, start: States, likelihood: LogDensity, prior: LogDensity, noise: Noise) -> None:
-        self._likelihood, self._prior, self._noise = likelihood, prior, noise
+    def __init__(self, start: States, target: LogDensity, first: LogDensity, noise: Noise) -> None:
+        self._target, self._first, self._noise = target, first, noise
         self.place = self._evaluate(start)
         B, _, m = start.shape
         self.power = torch.zeros(B, device=start.device)
         self._step = torch.full((B,), 1.2 / m ** (1 / 6), device=start.device)
 
     def rise(self) -> bool:
-        """Raises the power of the likelihood and draws the particles anew; False once it is one."""
+        """Raises the power of the ratio and draws the particles anew; False once it is one."""
         if bool((self.power >= 1).all()):  # the only time per rise that the host waits for a GPU
             return False
         self._rise()
         return True
 
     def _rise(self) -> None:
-        level = self.place.likelihood.double().clamp_min(-1e30)
+        level = self.place.ratio.double().clamp_min(-1e30)
         low, high = self.power.double(), torch.ones_like(self.power, dtype=torch.float64)
         reaches_one = self._effective_share(level, high) >= _LEAST_EFFECTIVE_SHARE
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
             enough = self._effective_share(level, middle) >= _LEAST_EFFECTIVE_SHARE
             low, high = torch.where(enough, middle, low), torch.where(enough, high, middle)
-        # A likelihood that is far too steep must not stop the rise for good.
+        # A ratio that is far too steep must not stop the rise for good.
         power = torch.where(reaches_one, 1.0, torch.maximum(low, self.power + _SMALLEST_RISE)).clamp_max(1.0)
         weights = torch.softmax((power - self.power)[:, None] * level, 1)
         B, S = weights.shape
@@ -103,9 +104,7 @@ class Particles:
             )
             back = place.theta - proposal.theta - self._drift(proposal, covariance, root)
             white = torch.linalg.solve_triangular(root, (back / step).mT, upper=False)
-            gain = (
-                self.power[:, None] * (proposal.likelihood - place.likelihood) + proposal.prior - place.prior
-            )
+            gain = self.power[:, None] * (proposal.ratio - place.ratio) + proposal.first - place.first
             gain = gain + 0.5 * z.square().sum(-1) - 0.5 * white.square().sum(1)
             accepted = torch.special.ndtr(self._noise(B, S, 1)[..., 0].float()).log() < gain
             self.place = proposal.where(accepted, place)
@@ -113,7 +112,7 @@ class Particles:
             self._step = (self._step * torch.exp(0.3 * (rate - _ACCEPTANCE))).clamp(*_STEP_RANGE)
 
     def _drift(self, place: _Place, covariance: Tensor, root: Tensor) -> Tensor:
-        gradient = self.power[:, None, None] * place.likelihood_gradient + place.prior_gradient
+        gradient = self.power[:, None, None] * place.ratio_gradient + place.first_gradient
         step = self._step[:, None, None]
         drift = 0.5 * step * step * (gradient @ covariance)
         length = torch.linalg.solve_triangular(root, drift.mT, upper=False).norm(dim=1)[..., None]
@@ -122,12 +121,13 @@ class Particles:
     def _evaluate(self, theta: States) -> _Place:
         with torch.enable_grad():
             point = theta.detach().requires_grad_(True)
-            likelihood, prior = self._likelihood(point), self._prior(point)
-            gradients = [_gradient(value, point) for value in (likelihood, prior)]
-        likelihood, prior = (
-            torch.where(value.isnan(), -torch.inf, value.detach()) for value in (likelihood, prior)
+            values = self._target(point), self._first(point)
+            target_gradient, first_gradient = (_gradient(value, point) for value in values)
+        target, first = (value.detach() for value in values)
+        ratio, first = (
+            torch.where(value.isnan(), -torch.inf, value).float() for value in (target - first, first)
         )
-        return _Place(theta.detach(), likelihood.float(), prior.float(), *gradients)
+        return _Place(theta.detach(), ratio, first, target_gradient - first_gradient, first_gradient)
 
 
 def _gradient(value: Tensor, point: Tensor) -> Tensor:

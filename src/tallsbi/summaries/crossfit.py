@@ -93,15 +93,14 @@ def average(networks: Networks, u: Float[Tensor, "N d"]) -> Float[Tensor, "N k"]
 @torch.no_grad()
 def departures(laws: Networks, v: Float[Tensor, "N m"], summary: Float[Tensor, "N k"]) -> Float[Tensor, "N"]:
     """Squared departure of a summary from its mean in units of C, averaged over coordinates and laws."""
-    squares = [apply(root, summary - mean).square().mean(1) for mean, root, _ in (law(v) for law in laws)]
+    squares = [law.standardised(v, summary)[0].square().mean(1) for law in laws]
     return torch.stack(squares).double().mean(0)
 
 
 @torch.no_grad()
 def _is_bimodal(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
     """Whether the residuals of a parameter are at two ends and hardly between."""
-    mean, root, _ = regression(u)
-    residual = apply(root, v - mean).double()
+    residual = regression.standardised(u, v)[0].double()
     z = ((residual - residual.mean(0)) / residual.std(0)).clamp(-5, 5)
     return bool((z.pow(4).mean(0) < _BIMODAL_KURTOSIS).any())
 

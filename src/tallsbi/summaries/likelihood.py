@@ -33,10 +33,11 @@ from tallsbi.shapes import Observations, States
 from tallsbi.summaries.beginning import Beginning
 from tallsbi.summaries.crossfit import EPOCHS, LEAST_NOISE_SHARE, average, crossfit, departures, jackknife
 from tallsbi.summaries.maps import ColumnMap, Whitening
-from tallsbi.summaries.regression import ConditionalGaussian, apply
+from tallsbi.summaries.regression import ConditionalGaussian
 from tallsbi.summaries.variance import VarianceLaw
 
 _BEGINNING_OBSERVATIONS = 16  # draws begin at the single posteriors of so many
+_BLOCK_ROWS = 4000  # parameters that go through the networks together: what a layer gives stays in the cache
 _CHANCE_ERRORS = 2.0  # standard errors: a smaller excess over `variance` may be chance
 
 
@@ -125,11 +126,16 @@ class SummaryLikelihood:
         self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], n: int, variance: float | Float[Tensor, "N"]
     ) -> Float[Tensor, "N"]:
         """Of the mean y of n summaries, averaged over the laws, up to a constant."""
+        weight = n / (self.noise + n * torch.as_tensor(variance, device=v.device).expand(len(v)))
+        blocks = zip(*(tensor.split(_BLOCK_ROWS) for tensor in (v, y, weight)), strict=True)
+        return torch.cat([self._log_density_of_block(*block) for block in blocks])
+
+    def _log_density_of_block(
+        self, v: Float[Tensor, "N m"], y: Float[Tensor, "N k"], weight: Float[Tensor, "N"]
+    ) -> Float[Tensor, "N"]:
         total = torch.zeros(len(v), device=v.device)
-        weight = n / (self.noise + n * variance)
         for law in self.laws:
-            mean, root, log_diagonal = law(v)
-            departure = apply(root, y - mean)
+            departure, log_diagonal = law.standardised(v, y)
             total = total + log_diagonal.sum(1) - 0.5 * weight * departure.square().sum(1)
         return total / len(self.laws)
 

@@ -61,6 +61,24 @@ class ConditionalGaussian(nn.Module):
 
     def forward(self, u: Float[Tensor, "N i"]) -> tuple[Tensor, Tensor, Tensor]:
         """Mean [N, k], R [N, k, k] and the logarithm of its diagonal [N, k]."""
+        mean, off_diagonal, log_diagonal = self._parts(u)
+        k = self.targets
+        rows, columns = torch.tril_indices(k, k, -1, device=u.device)
+        unit = torch.eye(k, dtype=u.dtype, device=u.device).expand(len(u), k, k).clone()
+        unit[:, rows, columns] = off_diagonal
+        return mean, unit * log_diagonal.exp()[..., None], log_diagonal
+
+    def standardised(self, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"]) -> tuple[Tensor, Tensor]:
+        """R (y - mean) [N, k], without its matrices, and the logarithm of the diagonal of R [N, k]."""
+        mean, off_diagonal, log_diagonal = self._parts(u)
+        residual, k = y - mean, self.targets
+        rows, columns = torch.tril_indices(k, k, -1, device=u.device)
+        to_row = F.one_hot(rows, k).to(u.dtype)  # [pairs, k]
+        mixed = residual + (off_diagonal * residual[:, columns]) @ to_row
+        return mixed * log_diagonal.exp(), log_diagonal
+
+    def _parts(self, u: Float[Tensor, "N i"]) -> tuple[Tensor, Tensor, Tensor]:
+        """Mean [N, k], what is below the unit diagonal of R / diag(R) [N, pairs], and log diag(R) [N, k]."""
         hidden = u
         for layer in self.layers[:-1]:
             hidden = F.silu(layer(hidden))
@@ -68,15 +86,12 @@ class ConditionalGaussian(nn.Module):
         shift, log_change, free = self.layers[-1](hidden).split([k, k, self.free_entries], 1)
         log_diagonal = self.log_diagonal + LARGEST_LOG_CHANGE * torch.tanh(log_change / LARGEST_LOG_CHANGE)
         off_diagonal = self.off_diagonal + free if self.free_entries else self.off_diagonal.expand(len(u), -1)
-        rows, columns = torch.tril_indices(k, k, -1, device=u.device)
-        unit = torch.eye(k, dtype=u.dtype, device=u.device).expand(len(u), k, k).clone()
-        unit[:, rows, columns] = off_diagonal
-        return self.skip(u) + shift, unit * log_diagonal.exp()[..., None], log_diagonal
+        return self.skip(u) + shift, off_diagonal, log_diagonal
 
     def loss(self, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"]) -> Float[Tensor, "N"]:
         """Minus the log density of y, up to a constant."""
-        mean, root, log_diagonal = self(u)
-        return 0.5 * apply(root, y - mean).square().sum(1) - log_diagonal.sum(1)
+        departure, log_diagonal = self.standardised(u, y)
+        return 0.5 * departure.square().sum(1) - log_diagonal.sum(1)
 
 
 def apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:
