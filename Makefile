@@ -95,6 +95,10 @@ snakemake-report: $(READY) ## [use] make Snakemake's own report of a finished ru
 	@run=$$($(STUDY) directory $(SETTINGS)); \
 	  $(LAUNCH) --args="--report $$run/snakemake-report.zip $$ARGS"; echo "Report: $$run/snakemake-report.zip"
 
+.PHONY: ledger
+ledger: $(READY) ## [use] judge the paper's claims on what a run has so far (SCALE, PROTOCOL, CONFIG)
+	@$(BIN)/python -m tallsbi.study.report.so_far $(SETTINGS)
+
 .PHONY: gallery
 gallery: $(READY) ## [use] rewrite docs/gallery from a finished run (SCALE, by default laptop)
 	@$(BIN)/python -m tallsbi.study.report.gallery $(SETTINGS)

@@ -221,3 +221,17 @@ def test_the_readable_versions_hold_every_row(table):
     assert latex.count(r"\\") == len(table.tidy) + 2
     assert r"\begin{longtable}" in latex
     assert "m^2" not in latex
+
+
+def test_a_run_that_is_not_finished_judges_what_it_has(table):
+    """A test whose data are not made yet says so; a claim on other data has the verdict of the whole run."""
+    there = {"toy_distances", "pedagogical", "theory"}
+    not_made = {name: f"{name}.csv" for name in WHOLE if name not in there}
+    partial = make({name: WHOLE[name] for name in there}, settings(FILE), not_made)
+    rows = table.tidy.data.map(lambda data: set(data.split(", ")) <= there)
+    assert rows.any()
+    assert not rows.all()
+    pd.testing.assert_frame_equal(partial.tidy[rows], table.tidy[rows])
+    lacking = partial.tidy[~table.tidy.data.map(lambda data: bool(set(data.split(", ")) & there))]
+    assert set(lacking.verdict) == {Verdict.UNDECIDED}
+    assert lacking.reading.str.contains(r"\.csv not made yet").all()

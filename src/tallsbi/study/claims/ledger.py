@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from tallsbi.study.analysis.hardware import timed_on
 from tallsbi.study.claims.kinds import Data, evidence
-from tallsbi.study.claims.select import describe
+from tallsbi.study.claims.select import NoRows, describe
 from tallsbi.study.claims.spec import Claim, Combination, Conditions, Option, Test, Variant, single_tests
 from tallsbi.study.claims.verdicts import ALPHA, DECIDED, CombinedEvidence, Evidence, Verdict, judge
 from tallsbi.study.claims.views import SOURCES
@@ -157,8 +158,11 @@ def _limits(shown: Evidence, tree: CombinedEvidence) -> str:
 
 def _hardware(test: Test, data: Data) -> str:
     """Where the times behind a test were measured, as their own table says."""
-    frames = [data(leaf.data) for leaf in single_tests(test)]
-    names = [timed_on(frame) for frame in frames if "hardware" in frame]
+    names = []
+    for leaf in single_tests(test):
+        with suppress(NoRows):
+            if "hardware" in (frame := data(leaf.data)):
+                names.append(timed_on(frame))
     return f"Timed on {'; '.join(dict.fromkeys(names))}." if names else ""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pandas as pd
 
 from tallsbi.metrics.validity import is_lost
 from tallsbi.study.analysis.validity import VALIDITY_COLUMNS
+from tallsbi.study.claims.select import NoRows
 
 Frames = Mapping[str, pd.DataFrame]
 
@@ -195,12 +197,17 @@ SOURCES: dict[str, tuple[tuple[str, ...], View]] = {
 }
 
 
-def views(frames: Frames, facts: RunFacts) -> Callable[[str], pd.DataFrame]:
-    """The views by name."""
+def views(
+    frames: Frames, facts: RunFacts, not_made: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[str], pd.DataFrame]:
+    """The views by name. `not_made`: paths of tables that a run lacks so far; what needs one has no rows."""
 
     @cache
     def view(name: str) -> pd.DataFrame:
-        return SOURCES[name][1](frames, facts)
+        sources, make = SOURCES[name]
+        if lacking := [not_made[source] for source in sources if source in not_made]:
+            raise NoRows(f"{' and '.join(lacking)} not made yet")
+        return make(frames, facts)
 
     return view
 

@@ -6,6 +6,7 @@ The CSV has all columns and a row per variant; the readable version leaves out t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from tallsbi.study.claims.ledger import ledger
 from tallsbi.study.claims.spec import read
 from tallsbi.study.claims.verdicts import ALPHA, Verdict
 from tallsbi.study.claims.views import RunFacts, views
+from tallsbi.study.columns.sbibm import DISTANCES
 from tallsbi.study.settings.artifacts import ClaimsTable
 from tallsbi.study.tables.render import Table
 
@@ -22,10 +24,15 @@ from tallsbi.study.tables.render import Table
 WIDTHS = (0.04, 0.24, 0.08, 0.14, 0.12, 0.05, 0.08, 0.25)
 
 
-def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
-    """`data`: the tidy files of the run by the names in `claims.views`, and the ledger of the `other` run, if any."""
-    distances, factor = data["sbibm_distances"], settings.fidelity["uniform_bounds_factor"]
-    exclude = settings.fidelity["exclude_sets"]
+def make(
+    data: Mapping[str, pd.DataFrame],
+    settings: ClaimsTable,
+    not_made: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
+    """`data`: the tidy files of the run by the names in `claims.views`, and the ledger of the `other` run, if any;
+    `not_made`: the paths of those that the run lacks so far."""
+    factor, exclude = settings.fidelity["uniform_bounds_factor"], settings.fidelity["exclude_sets"]
+    distances = data["sbibm_distances"] if "sbibm_distances" in data else DISTANCES.frame([])
     facts = RunFacts(
         toy_metric=settings.toy_metric,
         kept={
@@ -42,7 +49,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: ClaimsTable) -> Table:
         "uniform_bounds": facts.uniform_bounds,
         "exclude_sets": bool(exclude),
     }
-    tidy = ledger(read(settings.claims), views(data, facts), switches)
+    tidy = ledger(read(settings.claims), views(data, facts, not_made), switches)
     quantity = (" (" + tidy.quantity + ")").where(tidy.quantity != "", "")
     shown = pd.DataFrame(
         {
