@@ -7,16 +7,16 @@ an engine maps to it and back. All B datasets are solved in one call.
 from __future__ import annotations
 
 import copy
-import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from tallsbi.algorithms.base import Algorithm, Problem
+from tallsbi.algorithms.base import Algorithm, Likelihood, Problem
 from tallsbi.api.devices import device_of, precision_of
 from tallsbi.compose.fnpse import FactorisedScore
 from tallsbi.priors.base import Prior
@@ -28,9 +28,24 @@ from tallsbi.scores.network_eval import NetworkScore
 from tallsbi.scores.network_file import SavedNetwork
 from tallsbi.scores.precision import FLOAT32
 from tallsbi.shapes import Observations, States
-from tallsbi.summaries.likelihood import SummaryLikelihood
 
 _ROWS_PER_CALL = 2000  # of an embedding
+
+
+@runtime_checkable
+class Summaries(Protocol):
+    """What an engine needs of summaries that were learnt beside its network (`tallsbi.summaries`).
+
+    The study samples without: what they are made of must not be a part of the code that its jobs depend on.
+    """
+
+    def to(self, device: torch.device | str) -> Summaries: ...
+
+    def bind(self, x: Observations) -> Likelihood: ...
+
+    def calibrated(self, theta: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> Summaries: ...
+
+    def tensors(self) -> tuple[dict[str, Tensor], dict[str, Any]]: ...
 
 
 def normalised_prior(prior: Prior, saved: SavedNetwork, bounds_factor: float = 1.0) -> Prior:
@@ -122,7 +137,7 @@ class NetworkEngine(Engine):
     dtype: torch.dtype = torch.float32
     device: str = "cpu"
     learned_covariance: Float[Tensor, "m m"] | None = None
-    summaries: SummaryLikelihood | None = None
+    summaries: Summaries | None = None
     precision: str = FLOAT32
 
     @property
@@ -184,14 +199,14 @@ class NetworkEngine(Engine):
         self,
         latent: Float[Tensor, "N m"],
         x: Float[Tensor, "N d"],
-        seed: int,
-        epochs: int,
-        seconds: float = math.inf,
+        learn: Callable[[Tensor, Tensor], Summaries | None],
     ) -> NetworkEngine:
-        """The same with summaries learnt from these simulations, for the method CLT."""
+        """The same with summaries learnt from these simulations, for the method CLT.
+
+        `learn` is given parameters in the space of the diffusion and observations as the network sees them.
+        """
         theta = self.saved.normaliser.theta(latent)
-        rows = theta.to(self.device), self._features(x).to(self.device)
-        learnt = SummaryLikelihood.fit(*rows, seed, epochs, seconds)
+        learnt = learn(theta.to(self.device), self._features(x).to(self.device))
         return replace(self, summaries=None if learnt is None else learnt.to("cpu"))
 
     def with_repeats(self, latent: Float[Tensor, "D m"], x: Float[Tensor, "D r d"]) -> NetworkEngine:

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from tallsbi.schedule import NETWORK
 from tallsbi.scores.embeddings import described
 from tallsbi.scores.precision import FLOAT32
 from tallsbi.summaries.likelihood import EPOCHS as SUMMARY_EPOCHS
+from tallsbi.summaries.likelihood import SummaryLikelihood
 from tallsbi.training.embedded import embedded_run
 from tallsbi.training.loop import Run, finish, new_run
 from tallsbi.training.settings import TrainingSettings
@@ -183,7 +185,8 @@ def fit(
         seconds = math.inf if time_budget is None else max(0.0, time_budget.left)
         stream = integer_seed(seed, "api", "summaries")
         at_most = SUMMARY_EPOCHS if epochs is None else min(epochs, SUMMARY_EPOCHS)
-        engine = engine.with_summaries(latent, pairs.rows, stream, at_most, seconds)
+        learn = partial(SummaryLikelihood.fit, seed=stream, epochs=at_most, seconds=seconds)
+        engine = engine.with_summaries(latent, pairs.rows, learn)
         repeats = int(REPEATS_SHARE * share * len(pairs.theta))
         engine = with_repeats(engine, layout, source, repeats, seed, how)
     training_range = TrainingRange.of(engine.scaled(pairs.rows.double()))

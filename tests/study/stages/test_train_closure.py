@@ -35,3 +35,10 @@ def test_toys_do_not_depend_on_networks_nor_networks_on_toys():
 @pytest.mark.parametrize("script", ["collect", "select", "measure", "measure_toy"])
 def test_what_only_reads_results_does_not_depend_on_networks(script):
     assert "tallsbi.scores.network" not in closure(f"workflow/scripts/{script}.py", root=ROOT)
+
+
+@pytest.mark.parametrize("script", ["sample", "sample_partial", "measure_calibration", "time_network"])
+def test_sampling_does_not_depend_on_what_the_library_learns_beside_a_network(script):
+    reached = closure(f"workflow/scripts/{script}.py", root=ROOT)
+    assert "tallsbi.api.engine" in reached
+    assert [module for module in reached if module.startswith("tallsbi.summaries")] == []
