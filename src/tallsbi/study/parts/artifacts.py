@@ -29,7 +29,7 @@ def _toy_figures(study: Study, tasks: Sequence[str]) -> Settings:
     return settings.ToyFigures(toy.fidelity["toy_prior"], _toy_metric(study), toy.section["figure_dim"])
 
 
-def _toy_tables(study: Study, problem: str) -> Settings:
+def _toy_tables(study: Study, problem: str) -> settings.ToyTables:
     toy = study.toy.section
     return settings.ToyTables(
         problem=problem,
@@ -47,7 +47,7 @@ def _task_rows(study: Study, tasks: Sequence[str]) -> Settings:
     return settings.TaskRows(tuple(tasks), labels, bool(exclude), exclude == LISTED)
 
 
-def _sbibm_tables(study: Study, tasks: Sequence[str]) -> Settings:
+def _sbibm_tables(study: Study, tasks: Sequence[str]) -> settings.SbibmTables:
     sbibm = study.sbibm
     return settings.SbibmTables(
         tasks=tuple(sbibm.main_tasks),
@@ -56,6 +56,11 @@ def _sbibm_tables(study: Study, tasks: Sequence[str]) -> Settings:
         labels={task: label_of(task) for task in sbibm.problems},
         listed=sbibm.fidelity["exclude_sets"] == LISTED,
     )
+
+
+def _printed_tables(study: Study, tasks: Sequence[str]) -> Settings:
+    toys = (_toy_tables(study, problem) for problem in (study.toy.gaussian, "mixture"))
+    return settings.PrintedTables(*toys, _sbibm_tables(study, tasks))
 
 
 def _jrnmm(study: Study, dim: int) -> Settings:
@@ -92,6 +97,7 @@ SETTINGS: Mapping[str, Callable[[Study, Sequence[str]], Settings]] = {
     "pedagogical": lambda study, _: settings.Pedagogical(tuple(study.toy.section["pedagogical"]["theta"])),
     "tasks": _task_rows,
     "sbibm_tables": _sbibm_tables,
+    "printed_tables": _printed_tables,
     "jrnmm_3d": lambda study, _: _jrnmm(study, 3),
     "jrnmm_4d": lambda study, _: _jrnmm(study, 4),
     "jrnmm_losses": _jrnmm_losses,

@@ -107,6 +107,15 @@ class SbibmTables(Settings):
 
 
 @dataclass(frozen=True)
+class PrintedTables(Settings):
+    """What the tables that the paper prints need."""
+
+    gaussian: ToyTables
+    mixture: ToyTables
+    sbibm: SbibmTables
+
+
+@dataclass(frozen=True)
 class RunName(Settings):
     """The name of the run."""
 
