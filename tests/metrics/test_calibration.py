@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tallsbi.metrics.calibration import Calibration, calibration, covered, detectable, width_error
+from tallsbi.metrics.calibration import Calibration, calibration, covered, detectable, summary, width_error
 
 LAWS = {
     "Gaussian": lambda rng, size: rng.standard_normal(size),
@@ -107,6 +107,17 @@ def test_draws_that_are_lost_count_as_failures():
     assert half.departures
     drawn[:] = np.nan
     assert calibration(2, theta, drawn, rng).departures
+
+
+@pytest.mark.parametrize(("inside", "near"), [(50, False), (72, True), (95, False)])
+def test_a_failure_just_beyond_a_bar_asks_for_more_datasets(inside, near):
+    """Of coverage too: with 100 datasets 72 % of 50 % intervals may be 60 %."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((100, 1))
+    position = np.where(np.arange(100) < inside, 0.5, np.where(np.arange(100) < 90, 0.1, 0.01))[:, None]
+    at = summary(30, z / np.sqrt((z**2).mean()), position, rng)
+    assert [departure.measure for departure in at.departures] == ["coverage_50"] * (inside > 50)
+    assert at.near_bar == near
 
 
 def test_draws_without_spread():

@@ -121,7 +121,11 @@ def test_targets_follow_the_data():
         "jrnmm_lc2st_4d",
         "jrnmm_losses",
     }
-    assert {name for name, target in targets.items() if target == "all"} == {"claims", "cost", "printed_cells"}
+    assert {name for name, target in targets.items() if target == "all"} == {
+        "claims",
+        "cost",
+        "printed_cells",
+    }
 
 
 def test_what_is_made_from_times_is_timed():

@@ -111,9 +111,12 @@ class Calibration:
 
     @property
     def near_bar(self) -> bool:
-        """Whether a width is so near its bar that more datasets could change the verdict."""
+        """Whether a width is so near its bar, or every departure so little beyond, that more datasets could change the
+        verdict."""
+        low, high = _SIZES_NEAR_BAR
         widths = [size for (_, measure), size in self.sizes().items() if measure == "rms_z"]
-        return _SIZES_NEAR_BAR[0] < max(widths) < _SIZES_NEAR_BAR[1]
+        departures = self.departures
+        return low < max(widths) < high or bool(departures and departures[0].size < high)
 
     def sizes(self) -> dict[tuple[int, str], float]:
         """The size of the departure of every coordinate and measure, 1 at the bar."""
