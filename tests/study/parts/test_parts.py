@@ -304,3 +304,14 @@ def test_some_n_can_have_other_numbers_of_samples():
 def test_the_gaussian_with_the_other_prior_can_leave_out_large_dimensions():
     small = changed("toy", "other_prior_max_dim", to=5).toy.dims
     assert (small[STUDY.toy.gaussian], small["gaussian-standard"]) == ([2, 10], [2])
+
+
+def test_jacobians_cost_more_in_high_dimension():
+    """With the exact scores of a toy: a Jacobian has m columns, and its inverse m^3."""
+
+    def growth(method):
+        at = [work.sample_toy(STUDY.toy.sample("gaussian-wide", m, 0.01, 400, method)) for m in (10, 32)]
+        return at[1] / at[0]
+
+    assert growth("GAUSS") == pytest.approx(3.2)
+    assert growth("JAC") > 15

@@ -23,6 +23,8 @@ TOY_STEP_ROWS = 2000
 CLIPPED_SHARE = {"GAUSS": 0.3, "LANGEVIN": 0.6}
 """What a clipped variant adds in one pass, as a share of its plain run: the mean over SLCP, LV and SIR; 1 where
 unknown."""
+JACOBIANS = ("JAC", "JAC_PD")
+"""Algorithms that need the Jacobian of every single score."""
 BATCH_ROWS = 60
 """What a training batch costs beside its rows: the time in which so many rows go through a network."""
 ENCODED_PLACES = 60
@@ -130,22 +132,32 @@ def measure_refined(settings: RefineSettings) -> float:
     return settings.sets * len(settings.n_obs) * settings.simulations / 1000
 
 
-def _toy_rows(m: int, options: Mapping[str, Any], samples: int, n_obs: tuple[int, ...]) -> float:
-    """Evaluations of the score, which costs about m each."""
-    return m * sum(network_rows(options, samples, n, step=TOY_STEP_ROWS) for n in n_obs)
+def _toy_rows(m: int, name: str, options: Mapping[str, Any], samples: int, n_obs: tuple[int, ...]) -> float:
+    """Evaluations of the score, which costs about m each; with its Jacobian and an inverse of it more, by a factor
+    that is 1 at m = 10 and 6 at m = 32."""
+    with_jacobians = options.get("algorithm", name) in JACOBIANS
+    each = m * (m * (1 + m / 16) / 16 if with_jacobians else 1)
+    return each * sum(network_rows(options, samples, n, step=TOY_STEP_ROWS) for n in n_obs)
 
 
 def sample_toy(settings: ToySampleSettings) -> float:
     cell = settings.cell
-    (options,) = _with_steps(settings.methods, settings.steps)
-    return cell.seeds * _toy_rows(cell.m, options, settings.samples, settings.n_obs)
+    ((name, options),) = settings.methods.options.items()
+    at_steps = {**options, "steps": settings.steps}
+    return cell.seeds * _toy_rows(cell.m, name, at_steps, settings.samples, settings.n_obs)
 
 
 def time_toy(settings: ToyTimeSettings) -> float:
     return settings.repeats * sum(
-        _toy_rows(settings.cell.m, _timed(options, settings.samples), settings.samples, settings.n_obs)
+        _toy_rows(
+            settings.cell.m,
+            name,
+            {**_timed(options, settings.samples), "steps": steps},
+            settings.samples,
+            settings.n_obs,
+        )
         for steps in settings.steps
-        for options in _with_steps(settings.methods, steps)
+        for name, options in settings.methods.options.items()
     )
 
 
