@@ -33,7 +33,6 @@ _TOY_VALUES_ON_GRIDS = [
 _LIMITS = [
     ("sbibm.n_train", "sbibm.simulations"),
     ("sbibm.n_obs", "sbibm.observations"),
-    ("sbibm.posteriors.n_obs", "sbibm.observations"),
     ("jrnmm.n_obs", "jrnmm.observations"),
     ("sbibm.steps.sets", "sbibm.sets"),
     ("toy.figure_dim", "toy.other_prior_max_dim"),

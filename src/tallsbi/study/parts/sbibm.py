@@ -61,7 +61,6 @@ class SbibmPart(SbibmGrid):
         """What is published of a task's references."""
         return PosteriorSettings.take(
             self.section["posteriors"],
-            self.section,
             self.config,
             problem=self.problem(problem),
             chains=self.chains,

@@ -9,13 +9,11 @@ from tallsbi.study.settings.problem import ProblemSettings
 
 @dataclass(frozen=True)
 class PosteriorSettings(Settings):
-    """`samples` draws given the first n of `observations` of each of `sets` parameters; `chains`: see
-    `ReferenceSettings`."""
+    """`samples` draws for every n of `n_obs` and each of `sets` parameters; `chains`: see `ReferenceSettings`."""
 
     seed: int
     problem: ProblemSettings
     sets: int
-    observations: int
     n_obs: tuple[int, ...]
     samples: int
     chains: ChainSettings
@@ -23,7 +21,4 @@ class PosteriorSettings(Settings):
     def __post_init__(self) -> None:
         self.require("sets", self.sets >= 1, "at least 1")
         self.require("n_obs", len(self.n_obs) > 0 and min(self.n_obs) >= 1, "numbers of at least 1")
-        self.require(
-            "n_obs", max(self.n_obs) <= self.observations, f"at most observations = {self.observations}"
-        )
         self.require("samples", self.samples >= 1, "at least 1")

@@ -24,8 +24,8 @@ def reference_posteriors(settings: PosteriorSettings, progress: Callable[..., It
     import xarray as xr
 
     task = simulator(settings.problem)
-    observed = observations(task, settings.sets, settings.observations, settings.seed)
-    x = observed["x"].values[:, : max(settings.n_obs)]
+    observed = observations(task, settings.sets, max(settings.n_obs), settings.seed)
+    x = observed["x"].values
     by_n = [
         reference_posterior(task, x, n, settings.samples, settings.chains, settings.seed, progress)
         for n in settings.n_obs
