@@ -17,7 +17,7 @@ TASKS = SBIBM.paper_tasks
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_file_has_what_the_configuration_says(name):
-    data, settings = posteriors.load(name), SBIBM.posteriors(name)
+    data, settings = posteriors.load(name), SBIBM.observe_many(name, "posteriors")
     assert data["theta"].shape == (
         settings.sets, len(settings.n_obs), settings.samples, load(name).dim_theta
     )  # fmt: skip

@@ -13,13 +13,7 @@ def data_of(artifact):
     }
 
 
-def has_data(artifact):
-    return all(
-        os.path.isfile(path) for name, path in artifact.data.items() if name not in artifact.if_present
-    )
-
-
-DRAWABLE = [artifact for artifact in ARTIFACTS.of() if has_data(artifact)]
+DRAWABLE = [artifact for artifact in ARTIFACTS.of() if all(map(os.path.isfile, artifact.needed.values()))]
 
 
 for figure in ARTIFACTS.of("figures"):

@@ -53,7 +53,7 @@ rule reference_published:
         **cost("reference/{problem}", work.reference_published(STUDY.sbibm)),
     params:
         code=lambda w: code("reference_published", task_module(w.problem)),
-        config=lambda w: STUDY.sbibm.posteriors(w.problem).as_params(),
+        config=lambda w: STUDY.sbibm.observe_many(w.problem, "posteriors").as_params(),
         versions=versions("arviz", "jax", "numba", "numpy", "numpyro", "torch"),
     script:
         "../scripts/reference_published.py"

@@ -4,7 +4,7 @@ from tallsbi.runner.job import start
 
 job = start(snakemake)
 
-from tallsbi.study.settings.posteriors import PosteriorSettings
+from tallsbi.study.settings.time import ManySettings
 from tallsbi.study.stages.posteriors import reference_posteriors
 
-job.write(reference_posteriors(PosteriorSettings.from_params(job.settings), job.progress))
+job.write(reference_posteriors(ManySettings.from_params(job.settings), job.progress))

@@ -10,7 +10,7 @@ import argparse
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ class Run:
         """The settings as options of Snakemake."""
         return ["--config", *self.settings] if self.settings else []
 
+    def over_file(self) -> tuple[dict, list[str]]:
+        """config.yaml with the settings over it, and what is wrong with the file."""
+        return _over_file(self.root, dict(setting.split("=", 1) for setting in self.settings))
+
 
 def settings_parser(description: str) -> argparse.ArgumentParser:
     """A parser of the settings that `make` passes on."""
@@ -53,8 +57,7 @@ def settings_parser(description: str) -> argparse.ArgumentParser:
 def chosen_run(given: argparse.Namespace, root: Path) -> Run:
     """The run that the options mean. Their values are not checked here: the Snakefile does that."""
     settings = _settings(given)
-    config, problems = read_yaml(root, "config.yaml")
-    top = merge(config, plain({key: _yaml_value(text) for key, text in settings.items()}))
+    top, problems = _over_file(root, settings)
     missing = [key for key in ("scale", "protocol") if key not in top]
     problems = problems or [f"config.yaml: {key} is missing; add a line `{key}: ...`" for key in missing]
     if problems:
@@ -63,6 +66,11 @@ def chosen_run(given: argparse.Namespace, root: Path) -> Run:
     if name != run_name(top):
         settings["run"] = name
     return Run(root, name, tuple(f"{key}={text}" for key, text in settings.items()))
+
+
+def _over_file(root: Path, settings: Mapping[str, str]) -> tuple[dict, list[str]]:
+    config, problems = read_yaml(root, "config.yaml")
+    return merge(config, plain({key: _yaml_value(text) for key, text in settings.items()})), problems
 
 
 def split_words(text: str, name: str) -> list[str]:

@@ -1,9 +1,9 @@
 """Tempered particles: from a law that can be drawn from to the posterior, one power of their ratio after the other.
 
-Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). With the prior as the first law the ratio
-is the likelihood. The power is raised until the effective number of particles
-is half of their number, particles are drawn anew in proportion to their weights, and a few Metropolis-adjusted Langevin
-steps with the particles' own covariance move them. Several modes are kept as long as particles are in each.
+Sequential Monte Carlo (Del Moral, Doucet and Jasra, 2006). With the prior as the first law the ratio is the likelihood.
+The power is raised until the effective number of particles is half of their number, particles are drawn anew in
+proportion to their weights, and a few Metropolis-adjusted Langevin steps with the particles' own covariance move them.
+Several modes are kept as long as particles are in each.
 """
 
 from __future__ import annotations

@@ -70,6 +70,11 @@ class Artifact:
         return (self.module, *sorted(columns), *self.reads)
 
     @property
+    def needed(self) -> dict[str, str]:
+        """The data that it waits for."""
+        return {name: path for name, path in self.data.items() if name not in self.if_present}
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         return tuple(f"{self.run}/{self.kind}/{self.id}.{suffix}" for suffix in SUFFIXES[self.kind])
 

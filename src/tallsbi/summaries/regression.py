@@ -71,10 +71,9 @@ class ConditionalGaussian(nn.Module):
     def standardised(self, u: Float[Tensor, "N i"], y: Float[Tensor, "N k"]) -> tuple[Tensor, Tensor]:
         """R (y - mean) [N, k], without its matrices, and the logarithm of the diagonal of R [N, k]."""
         mean, off_diagonal, log_diagonal = self._parts(u)
-        residual, k = y - mean, self.targets
-        rows, columns = torch.tril_indices(k, k, -1, device=u.device)
-        to_row = F.one_hot(rows, k).to(u.dtype)  # [pairs, k]
-        mixed = residual + (off_diagonal * residual[:, columns]) @ to_row
+        residual = y - mean
+        to_row, from_column = below_diagonal(self.targets, u)
+        mixed = residual + (off_diagonal * (residual @ from_column)) @ to_row
         return mixed * log_diagonal.exp(), log_diagonal
 
     def _parts(self, u: Float[Tensor, "N i"]) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,6 +91,13 @@ class ConditionalGaussian(nn.Module):
         """Minus the log density of y, up to a constant."""
         departure, log_diagonal = self.standardised(u, y)
         return 0.5 * departure.square().sum(1) - log_diagonal.sum(1)
+
+
+def below_diagonal(k: int, like: Tensor) -> tuple[Float[Tensor, "pairs k"], Float[Tensor, "k pairs"]]:
+    """Entry (i, j) of R below the diagonal takes element j of a residual to element i of the product."""
+    rows, columns = torch.tril_indices(k, k, -1, device=like.device)
+    unit = torch.eye(k, dtype=like.dtype, device=like.device)
+    return unit[rows], unit[:, columns]
 
 
 def apply(root: Float[Tensor, "N k k"], vectors: Float[Tensor, "N k"]) -> Float[Tensor, "N k"]:

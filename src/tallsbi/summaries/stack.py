@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from tallsbi.summaries.regression import LARGEST_LOG_CHANGE, ConditionalGaussian
+from tallsbi.summaries.regression import LARGEST_LOG_CHANGE, ConditionalGaussian, below_diagonal
 
 
 class Stack:
@@ -33,10 +33,7 @@ class Stack:
         first = networks[0]
         self._free_entries = first.free_entries
         self._log_diagonal = torch.stack([network.log_diagonal for network in networks])[:, None]
-        # Entry (i, j) of R below the diagonal takes element j of a residual to element i of the product.
-        rows, columns = torch.tril_indices(first.targets, first.targets, -1)
-        unit = torch.eye(first.targets, device=self.weights.device)
-        self._to_row, self._from_column = unit[rows], unit[:, columns]
+        self._to_row, self._from_column = below_diagonal(first.targets, self.weights)
         parts, gradients, start = {}, {}, 0
         for name, parameter in first.named_parameters():
             place = slice(start, start := start + parameter.numel())

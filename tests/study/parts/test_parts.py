@@ -46,7 +46,7 @@ def jobs(study):
         "groups": sbibm.simulate("slcp", "groups"),
         "sbibm observe": sbibm.observe("slcp", "observations"),
         "reference": sbibm.reference("slcp"),
-        "posteriors": sbibm.posteriors("slcp"),
+        "posteriors": sbibm.observe_many("slcp", "posteriors"),
         "sbibm train": sbibm.train("slcp", 2000, Candidate(0.001, 64)),
         "guidance train": sbibm.train_guidance("slcp", 2000),
         "partial train": sbibm.train_groups("slcp", 2000, "mean", 3),

@@ -9,8 +9,8 @@ from tallsbi.study.references.certificate import unpack
 from tallsbi.study.references.sbibm import reference_posterior
 from tallsbi.study.settings.base import SettingsError
 from tallsbi.study.settings.chains import ChainSettings
-from tallsbi.study.settings.posteriors import PosteriorSettings
 from tallsbi.study.settings.problem import ProblemSettings
+from tallsbi.study.settings.time import ManySettings
 from tallsbi.study.stages.posteriors import reference_posteriors
 from tallsbi.study.stages.simulate import observations
 from tallsbi.study.tasks import load
@@ -22,7 +22,7 @@ CHAINS = ChainSettings(
 
 def settings(task, **changed):
     sizes = {"sets": 2, "n_obs": (1, 8), "samples": 30}
-    return PosteriorSettings(seed=3, problem=ProblemSettings(task), chains=CHAINS, **(sizes | changed))
+    return ManySettings(seed=3, problem=ProblemSettings(task), chains=CHAINS, **(sizes | changed))
 
 
 @pytest.fixture(scope="module")

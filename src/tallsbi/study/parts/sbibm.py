@@ -12,7 +12,6 @@ from tallsbi.study.settings.chains import ChainSettings
 from tallsbi.study.settings.collect import CollectSettings
 from tallsbi.study.settings.horizon import HorizonSettings
 from tallsbi.study.settings.measure import MeasureSettings
-from tallsbi.study.settings.posteriors import PosteriorSettings
 from tallsbi.study.settings.problem import ProblemSettings
 from tallsbi.study.settings.reference import ReferenceSettings
 from tallsbi.study.settings.refine import RefineSettings
@@ -55,15 +54,6 @@ class SbibmPart(SbibmGrid):
     def reference(self, problem: str) -> ReferenceSettings:
         return ReferenceSettings.take(
             self.section, self.config, problem=self.problem(problem), chains=self.chains
-        )
-
-    def posteriors(self, problem: str) -> PosteriorSettings:
-        """What is published of a task's references."""
-        return PosteriorSettings.take(
-            self.section["posteriors"],
-            self.config,
-            problem=self.problem(problem),
-            chains=self.chains,
         )
 
     @property

@@ -1,6 +1,6 @@
 """How large a job is, in units that its rule chooses: with the rates of the cost model this gives its time limit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,8 +87,8 @@ def sample_groups(part: SbibmPart, settings: SizedSampleSettings, n_max: int) ->
     return sample(replace(settings, n_obs=(groups,), samples=samples, samples_by_n={}), settings.sets or 1)
 
 
-def _with_steps(methods: Methods, steps: int) -> list[dict[str, Any]]:
-    return [{**options, "steps": steps} for options in methods.options.values()]
+def _with_steps(methods: Methods, steps: int) -> dict[str, dict[str, Any]]:
+    return {name: {**options, "steps": steps} for name, options in methods.options.items()}
 
 
 def _timed(options: Mapping[str, Any], samples: int) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def time_steps(settings: TimeSettings) -> float:
     return settings.sets * sum(
         _network_time(options, settings.samples, n)
         for steps in settings.grid or ()
-        for options in _with_steps(settings.methods, steps)
+        for options in _with_steps(settings.methods, steps).values()
         for n in settings.n_obs
     )
 
@@ -142,22 +142,16 @@ def _toy_rows(m: int, name: str, options: Mapping[str, Any], samples: int, n_obs
 
 def sample_toy(settings: ToySampleSettings) -> float:
     cell = settings.cell
-    ((name, options),) = settings.methods.options.items()
-    at_steps = {**options, "steps": settings.steps}
-    return cell.seeds * _toy_rows(cell.m, name, at_steps, settings.samples, settings.n_obs)
+    ((name, options),) = _with_steps(settings.methods, settings.steps).items()
+    return cell.seeds * _toy_rows(cell.m, name, options, settings.samples, settings.n_obs)
 
 
 def time_toy(settings: ToyTimeSettings) -> float:
+    m, samples = settings.cell.m, settings.samples
     return settings.repeats * sum(
-        _toy_rows(
-            settings.cell.m,
-            name,
-            {**_timed(options, settings.samples), "steps": steps},
-            settings.samples,
-            settings.n_obs,
-        )
+        _toy_rows(m, name, _timed(options, samples), samples, settings.n_obs)
         for steps in settings.steps
-        for name, options in settings.methods.options.items()
+        for name, options in _with_steps(settings.methods, steps).items()
     )
 
 
@@ -176,14 +170,18 @@ def measure_toy(part: ToyPart, by_steps: bool) -> float:
 
 def reference(part: SbibmPart) -> float:
     """Hundreds of draws of the chains behind the references of a task."""
-    chains, section = part.section["reference"], part.section
-    return section["sets"] * len(part.n_obs) * (chains["warmup"] + chains["draws"]) / 100
+    return _chain_draws(part, part.section["sets"], part.n_obs)
 
 
 def reference_published(part: SbibmPart) -> float:
     """The same of the references that are published."""
-    chains, section = part.section["reference"], part.section["posteriors"]
-    return section["sets"] * len(section["n_obs"]) * (chains["warmup"] + chains["draws"]) / 100
+    section = part.section["posteriors"]
+    return _chain_draws(part, section["sets"], section["n_obs"])
+
+
+def _chain_draws(part: SbibmPart, sets: int, n_obs: Sequence[int]) -> float:
+    chains = part.section["reference"]
+    return sets * len(n_obs) * (chains["warmup"] + chains["draws"]) / 100
 
 
 def measure(part: SbibmPart, problem: str, n_train: int, variant: str) -> float:

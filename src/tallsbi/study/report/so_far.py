@@ -10,12 +10,9 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
 
-import yaml
-
-from tallsbi.runner.config import ConfigError, merge, read_yaml, resolve
+from tallsbi.runner.config import ConfigError, resolve
 from tallsbi.runner.options import Run, chosen_run, settings_parser
 from tallsbi.storage.files import DataError, table_text, write_text
 from tallsbi.study import artifacts
@@ -33,28 +30,20 @@ NAME = "claims/so_far"
 
 def ledger_so_far(run: Run) -> Table:
     """The ledger on the tidy data that a run has."""
-    artifact = artifacts.read(run.root, Study(_configuration(run))).artifacts["claims"]
+    config = resolve(run.over_file()[0], run.root, problems)
+    artifact = artifacts.read(run.root, Study(config)).artifacts["claims"]
     settings = artifact.settings
     assert isinstance(settings, ClaimsTable)
     there = {name: path for name, path in artifact.data.items() if (run.root / path).is_file()}
-    if not there.keys() - artifact.if_present:
+    lacking = {name: path for name, path in artifact.needed.items() if name not in there}
+    if lacking == artifact.needed:
         raise DataError(
             f"{run.folder} has none of the data that claims are judged by; `make results` makes them, such as "
             f"{artifact.data['toy_distances']}."
         )
-    not_made = {
-        name: Path(path).relative_to(run.folder).as_posix()
-        for name, path in artifact.data.items()
-        if name not in there and name not in artifact.if_present
-    }
+    not_made = {name: Path(path).relative_to(run.folder).as_posix() for name, path in lacking.items()}
     data = {name: read(str(run.root / path)) for name, path in there.items()}
     return claims.make(data, settings, not_made)
-
-
-def _configuration(run: Run) -> dict:
-    settings = (dict([setting.split("=", 1)]) for setting in run.settings)
-    chosen = ({key: yaml.safe_load(value) for key, value in setting.items()} for setting in settings)
-    return resolve(reduce(merge, chosen, read_yaml(run.root, "config.yaml")[0]), run.root, problems)
 
 
 def in_lines(table: Table) -> list[str]:

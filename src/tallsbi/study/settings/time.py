@@ -40,7 +40,8 @@ class TimeSettings(Settings):
 
 @dataclass(frozen=True)
 class ManySettings(Settings):
-    """Observations and references of the study of many observations; `chains`: see `ReferenceSettings`."""
+    """Observations with references of their own: of the study of many observations, of refinements, and those that are
+    published. `samples` for every n of `n_obs` and each of `sets` parameters; `chains`: see `ReferenceSettings`."""
 
     seed: int
     problem: ProblemSettings
@@ -48,3 +49,8 @@ class ManySettings(Settings):
     n_obs: tuple[int, ...]
     samples: int
     chains: ChainSettings
+
+    def __post_init__(self) -> None:
+        self.require("sets", self.sets >= 1, "at least 1")
+        self.require("n_obs", len(self.n_obs) > 0 and min(self.n_obs) >= 1, "numbers of at least 1")
+        self.require("samples", self.samples >= 1, "at least 1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tallsbi.random import integer_seed
@@ -25,13 +26,20 @@ def many_references(
     settings: ManySettings, observed: xr.Dataset, progress: Callable[..., Iterable[Any]]
 ) -> xr.Dataset:
     """Twice `samples` reference draws [n, set, sample, parameter], to have a distance of the reference to itself."""
+    twice = replace(settings, seed=integer_seed(settings.seed, "many"), samples=2 * settings.samples)
+    references = references_at_every_n(twice, observed, progress)[["theta", "passed"]]
+    return references.drop_attrs().assign_attrs(task=simulator(settings.problem).name)
+
+
+def references_at_every_n(
+    settings: ManySettings, observed: xr.Dataset, progress: Callable[..., Iterable[Any]]
+) -> xr.Dataset:
+    """Reference draws [n, set, sample, parameter] with their certificates, of a stream that the seed names."""
     import xarray as xr
 
-    task, seed = simulator(settings.problem), integer_seed(settings.seed, "many")
-    x, samples = observed["x"].values, 2 * settings.samples
-    references = [
-        reference_posterior(task, x, n, samples, settings.chains, seed, progress)[["theta", "passed"]]
+    task, x = simulator(settings.problem), observed["x"].values
+    by_n = [
+        reference_posterior(task, x, n, settings.samples, settings.chains, settings.seed, progress)
         for n in settings.n_obs
     ]
-    joined = xr.concat([reference.drop_attrs() for reference in references], dim="n")
-    return joined.assign_coords(n=list(settings.n_obs)).assign_attrs(task=task.name)
+    return xr.concat(by_n, dim="n", combine_attrs="drop_conflicts").assign_coords(n=list(settings.n_obs))

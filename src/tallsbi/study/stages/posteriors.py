@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallsbi.study.references.sbibm import reference_posterior
-from tallsbi.study.settings.posteriors import PosteriorSettings
+from tallsbi.study.settings.time import ManySettings
+from tallsbi.study.stages.many import references_at_every_n
 from tallsbi.study.stages.simulate import observations
 from tallsbi.study.tasks import simulator
 
@@ -16,25 +16,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def reference_posteriors(settings: PosteriorSettings, progress: Callable[..., Iterable[Any]]) -> xr.Dataset:
+def reference_posteriors(settings: ManySettings, progress: Callable[..., Iterable[Any]]) -> xr.Dataset:
     """Draws [set, n, sample, parameter] with their certificates, the observations and the true parameters.
 
     The observations are those of the study: the first `n` of each set belong to the draws at that n.
     """
-    import xarray as xr
-
     task = simulator(settings.problem)
     observed = observations(task, settings.sets, max(settings.n_obs), settings.seed)
-    x = observed["x"].values
-    by_n = [
-        reference_posterior(task, x, n, settings.samples, settings.chains, settings.seed, progress)
-        for n in settings.n_obs
-    ]
-    draws = xr.concat(by_n, dim="n", combine_attrs="drop_conflicts").assign_coords(n=list(settings.n_obs))
-    draws = draws.transpose("set", "n", "sample", ...)
+    draws = references_at_every_n(settings, observed, progress).transpose("set", "n", "sample", ...)
     for variable in draws.variables.values():
         variable.attrs = {bound: float(value) for bound, value in variable.attrs.items()}
     draws["theta"] = draws["theta"].astype(np.float32)
-    draws["x"] = (("set", "observation", "feature"), x.astype(np.float32))
+    draws["x"] = (("set", "observation", "feature"), observed["x"].values.astype(np.float32))
     draws["true_theta"] = observed["theta"]
     return draws.drop_attrs(deep=False).assign_attrs(task=task.name)

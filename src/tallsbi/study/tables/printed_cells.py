@@ -17,7 +17,7 @@ import pandas as pd
 from tallsbi.study.settings.artifacts import PrintedTables, ToyTables
 from tallsbi.study.tables import sbibm_task
 from tallsbi.study.tables.render import METRICS, Table, mean_std, spread
-from tallsbi.study.tables.toy_sw_time import LABELS, at_cell
+from tallsbi.study.tables.toy_sw_time import LABELS, distances_at_cell
 
 _PRINTED_DEVIATIONS = 2.0
 
@@ -50,8 +50,7 @@ def make(data: Mapping[str, pd.DataFrame], settings: PrintedTables) -> Table:
 def _of_toy(
     name: str, distances: pd.DataFrame, paper: pd.DataFrame, settings: ToyTables
 ) -> Iterator[dict[str, Any]]:
-    cell = at_cell(distances, settings)
-    cell = cell[cell.noise == settings.cell.noise]
+    cell = distances_at_cell(distances, settings)
     metric = settings.metric.removesuffix("_norm")
     for line in paper.itertuples():
         part = cell[(cell.method == line.method) & (cell.steps == line.steps)]
@@ -120,9 +119,8 @@ def _compared(
 
 
 def _rounding(*printed: float) -> float:
-    """Half a unit of the last decimal: two decimals are printed, or as many as it takes."""
-    decimals = max(len(f"{value:g}".partition(".")[2]) for value in printed)
-    return 0.5 * 10.0 ** -max(2, decimals)
+    """Half a unit of the last decimal that is printed."""
+    return 0.5 * 10.0 ** -max(map(sbibm_task.printed_decimals, printed))
 
 
 def _shown(tidy: pd.DataFrame) -> pd.DataFrame:

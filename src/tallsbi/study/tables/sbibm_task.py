@@ -127,7 +127,11 @@ def as_printed(mean: float, std: float) -> str:
 
 
 def _decimals(value: float) -> str:
-    return number(value, max(2, len(f"{value:g}".partition(".")[2])))
+    return number(value, printed_decimals(value))
+
+
+def printed_decimals(value: float) -> int:
+    return max(2, len(f"{value:g}".partition(".")[2]))
 
 
 def _note(tidy: pd.DataFrame, settings: SbibmTables, rule: exclusion.Exclusion) -> str:

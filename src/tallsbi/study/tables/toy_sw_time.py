@@ -17,8 +17,7 @@ LABELS = {"sw": "sW", "max_sw": "max-sW"}
 def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     """`data`: distances of the cell for every T (`steps`), `timing`, and the `paper`'s printed rows."""
     paper_metric = settings.metric.removesuffix("_norm")
-    distances, times = (at_cell(data[name], settings) for name in ("steps", "timing"))
-    distances = distances[distances.noise == settings.cell.noise]
+    distances, times = distances_at_cell(data["steps"], settings), _at_cell(data["timing"], settings)
     paper = data["paper"].set_index(["method", "steps"])
     rows, shown = [], []
     methods = list(dict.fromkeys(distances.method))
@@ -54,8 +53,13 @@ def make(data: Mapping[str, pd.DataFrame], settings: ToyTables) -> Table:
     return Table(tidy, pd.DataFrame(shown), _note(settings, tidy, paper_metric, timed_on(times)))
 
 
-def at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
-    """The rows of the problem at the dimension and the number of observations of its tables."""
+def distances_at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
+    """The distances of the problem that its tables show."""
+    cell = _at_cell(frame, settings)
+    return cell[cell.noise == settings.cell.noise]
+
+
+def _at_cell(frame: pd.DataFrame, settings: ToyTables) -> pd.DataFrame:
     cell = settings.cell
     return frame[(frame.problem == settings.problem) & (frame.m == cell.dim) & (frame.n == cell.n_obs)]
 
