@@ -8,28 +8,14 @@ import pytest
 import yaml
 from config_files import ROOT, resolved
 from fresh_python import loaded
-from settings import methods, sampling
+from studies import STUDY, changed
 
 from tallsbi.study.parts import work
 from tallsbi.study.parts.artifacts import SETTINGS
 from tallsbi.study.parts.study import Study
 from tallsbi.study.settings.select import Candidate
 
-CONFIG = resolved()
-
-
-def changed(*keys, to):
-    """The study with another value of a key."""
-    config = copy.deepcopy(CONFIG)
-    block = config
-    for key in keys[:-1]:
-        block = block[key]
-    block[keys[-1]] = to
-    return Study(config)
-
-
 SCALES = ("smoke", "laptop", "decisive", "paper")
-STUDY = Study(CONFIG)
 
 
 def jobs(study):
@@ -236,41 +222,10 @@ def test_sets_are_excluded_by_rule_or_list(value, exclude, listed):
     assert SETTINGS["sbibm_tables"](study, ["slcp"]).listed == listed
 
 
-def test_work_grows_with_what_is_computed():
-    assert work.network_rows({"steps": 10}, 5, 2, step=0) == 10 * 5 * 2 / 1000
-    covariances = {"steps": 10, "cov_steps": 4, "cov_samples": 3, "inner_steps": 2}
-    assert work.network_rows(covariances, 5, 2, datasets=7, step=0) == (20 * 70 + 4 * 42) / 1000
-    one, two = (STUDY.sbibm.train("slcp", n, Candidate(0.001, 60)) for n in (500, 1000))
-    assert work.train(two) == 2 * work.train(one) == 50 * 1000 * 2 / 1000
-    whole, half = STUDY, changed("sbibm", "batches", to=2)
-    sizes = [
-        work.sample_of(study.sbibm, study.sbibm.sample("slcp", 2000, "samples", "JAC", "1-of-2"))
-        for study in (whole, half)
-    ]
-    assert sizes[0] == 2 * sizes[1]
-
-
 def test_reading_the_settings_waits_for_no_library():
     """The workflow does so each time it starts."""
     code = "import tallsbi.study.parts.study, tallsbi.study.parts.work"
     assert loaded(code, "torch", "numba", "jax", "pandas", "xarray") == []
-
-
-def test_a_clipped_variant_beside_the_plain_one_counts_its_share():
-    given = methods(
-        GAUSS={"steps": 10, "cov_steps": 5, "cov_samples": 20},
-        LANGEVIN={"steps": 4, "inner_steps": 5},
-        JAC={"steps": 10},
-    )
-
-    def rows(*names):
-        return work.sample(sampling("slcp", methods=given, names=names, n_obs=(8,)), 3)
-
-    for name, share in {"LANGEVIN": work.CLIPPED_SHARE["LANGEVIN"], "JAC": 1.0}.items():
-        assert rows(name) == rows(f"{name}-clip")
-        assert rows(name, f"{name}-clip") == pytest.approx((1 + share) * rows(name))
-    both = rows("GAUSS", "GAUSS-clip") / rows("GAUSS")
-    assert 1 < both < 1 + work.CLIPPED_SHARE["GAUSS"]  # the covariances are shared
 
 
 def test_extra_tasks_can_have_fewer_sets_and_only_large_n():
@@ -304,14 +259,3 @@ def test_some_n_can_have_other_numbers_of_samples():
 def test_the_gaussian_with_the_other_prior_can_leave_out_large_dimensions():
     small = changed("toy", "other_prior_max_dim", to=5).toy.dims
     assert (small[STUDY.toy.gaussian], small["gaussian-standard"]) == ([2, 10], [2])
-
-
-def test_jacobians_cost_more_in_high_dimension():
-    """With the exact scores of a toy: a Jacobian has m columns, and its inverse m^3."""
-
-    def growth(method):
-        at = [work.sample_toy(STUDY.toy.sample("gaussian-wide", m, 0.01, 400, method)) for m in (10, 32)]
-        return at[1] / at[0]
-
-    assert growth("GAUSS") == pytest.approx(3.2)
-    assert growth("JAC") > 15
