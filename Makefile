@@ -212,6 +212,11 @@ $(READY): $(PINNED) pyproject.toml
 	@echo "The environment is ready: $(VENV)"
 
 $(PINNED):
+	@if test -L $(VENV); then \
+	  echo "Error: $(VENV) is a symbolic link, and building an environment there would empty what it points to." >&2; \
+	  echo "Remove the link (rm $(VENV)) and give the command again." >&2; \
+	  exit 1; \
+	fi
 	@python=; rejected=; \
 	for name in $(or $(PYTHON),$(PYTHONS)); do \
 	  version=$$("$$name" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue; \

@@ -1,6 +1,8 @@
 """The pins, the conda file and pyproject.toml agree, and the installed packages agree with them."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 from importlib import metadata
 
@@ -158,3 +160,17 @@ def test_pins_meet_the_requirements_of_the_pinned_packages(pins):
         if unmet := violations(requirements, pins):
             problems[name] = unmet
     assert problems == {}
+
+
+def test_an_environment_is_not_built_through_a_link(tmp_path):
+    """`python -m venv --clear` would empty the folder that the link points to."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "envs", tmp_path / "envs")
+    precious = tmp_path / "elsewhere" / "precious"
+    precious.parent.mkdir()
+    precious.touch()
+    (tmp_path / ".venv").symlink_to(precious.parent)
+    done = subprocess.run(["make", "env"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "rm .venv" in done.stderr
+    assert precious.is_file()
