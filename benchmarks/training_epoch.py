@@ -36,14 +36,14 @@ def run(rounds: int) -> list[Row]:
         max(2, rounds // 3),
     )
 
-    def row(name: str, first: str, second: str, ours: str, bar: float | None = None) -> Row:
+    def row(name: str, first: str, second: str, ours: str, most: float | None = None) -> Row:
         reference = second if ours == first else first
         seconds = times.seconds(ours), times.seconds(reference)
-        return Row(f"training epoch: {name}", *seconds, "s", times.ratio(first, second), bar, at_most=False)
+        return Row(f"training epoch: {name}", *seconds, "s", times.ratio(first, second), most)
 
     return [
-        row("plain loop / ours", "reference", "ours", "ours", 3.0),
-        row("ours / its matrix products", "ours", "products", "ours"),
+        row("plain loop / ours", "reference", "ours", "ours"),
+        row("ours / its matrix products", "ours", "products", "ours", 1.3),
         row("plain loop / matrix products", "reference", "products", "products"),
     ]
 
