@@ -1,7 +1,7 @@
 """`refine` against closed forms, and where it must not be trusted."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -11,6 +11,7 @@ from torch import distributions as td
 from tallsbi import TallPosterior
 from tallsbi.api.local_likelihood import LocalLikelihood, independent_draws, integrated, polynomial, terms
 from tallsbi.api.modes import without_strays
+from tallsbi.api.refine import likelihood_widening
 from tallsbi.api.refined import NotRefined, RefinedPosterior
 from tallsbi.api.surroundings import Surroundings, narrowed, widest
 
@@ -177,6 +178,37 @@ def test_bad_input_is_named(poor):
 def test_other_data_are_refused(refined):
     with pytest.raises(TypeError, match="takes no others"):
         refined.sample(datasets(1, 50)[0])
+
+
+@pytest.mark.parametrize("width", [0.7, 1.0, 3.0])
+def test_the_check_tells_by_how_much_the_likelihood_is_too_narrow(width):
+    """A likelihood that claims a standard deviation of 1 and has 1.5; the prior of the check is right."""
+    generator = torch.Generator().manual_seed(0)
+    theta, error = torch.randn(2, 200_000, generator=generator, dtype=torch.float64)
+    theta = width * theta
+    precision = 1 + width**-2
+    z = (theta - (theta + 1.5 * error) / precision) * precision**0.5
+    assert likelihood_widening(float(z.square().mean().sqrt()), width) == pytest.approx(1.5, rel=0.02)
+    assert likelihood_widening(1.0, width) == 1.0
+
+
+def test_a_likelihood_that_is_too_narrow_is_widened_to_the_right_width(poor, monkeypatch):
+    """The noise of the summaries is made half of what it is, in every round."""
+    fit = LocalLikelihood.fit
+
+    def too_narrow(*arguments):
+        likelihood = fit(*arguments)
+        return replace(likelihood, noise=0.5 * likelihood.noise)
+
+    monkeypatch.setattr(LocalLikelihood, "fit", too_narrow)
+    x = datasets(1, 50)
+    with pytest.warns(NotRefined, match="times as wide"):
+        refined = poor.refine(x[0], simulator, **SMALL_REFINEMENT | {"simulations": 9000})
+    assert refined.report.outcome == "widened"
+    assert refined.report.widening == pytest.approx(2.0, rel=0.2)
+    bias, covariance = errors(refined.sample(2000)[None], x)
+    assert bias.abs().max() < 0.5
+    assert float(covariance[0].diagonal().mean()) ** 0.5 == pytest.approx(1.0, abs=0.25)
 
 
 def test_strays_are_left_out_and_modes_are_seen():

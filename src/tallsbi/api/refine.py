@@ -54,7 +54,8 @@ _CHECK_SHARE = 0.15  # of the simulations
 _FEWEST_CHECK_DATASETS, _MOST_CHECK_DATASETS = 20, 50
 _COMPARED_DATASETS = 10  # of these, with the posterior before as well
 _ROUND_SHARES = (0.3, 0.3, 0.15, 0.25)  # of the simulations that are not for the check
-_WIDTH, _CHECK_WIDTH = 3.0, 2.0  # of proposals, in posterior standard deviations
+_WIDTH = 3.0  # of proposals, in posterior standard deviations
+_CHECK_WIDTH = 1.0  # of the check, in the same unit: farther out the law is less right than where the posterior is
 _MAP_LOSS = 0.03  # share of the information that noise in the map of features may cost
 _EDGE = 0.7  # of the region's squared radius, where its edge begins
 _LARGEST_EDGE_MASS = 0.05  # of the posterior
@@ -242,9 +243,10 @@ def _judge(
     too_narrow = _p_value(float(z.square().sum()), z.numel()) < _SIGNIFICANCE
     biased = _p_value(len(z) * float(z.mean(0).square().sum()), z.shape[1]) < _SIGNIFICANCE
     rejected = too_narrow or biased
-    widening = max(1.0, float(z.square().mean().sqrt())) if rejected else 1.0
+    excess = max(1.0, float(z.square().mean().sqrt())) if rejected else 1.0
+    widening = likelihood_widening(excess)
     before = log_density(before_z, before_std)
-    gains = log_density(after_z / widening, after_std * widening) - before
+    gains = log_density(after_z / excess, after_std * excess) - before
     gains = torch.where(before.isfinite(), gains, torch.inf)
     gain, error = float(gains.mean()), float(gains.std() / math.sqrt(len(gains)))
     facts = {
@@ -280,6 +282,15 @@ def _report(surroundings: Surroundings, outcome: str, reason: str, **facts: Any)
     return RefineReport(
         outcome, reason, surroundings.n, surroundings.spent, tuple(surroundings.widths), **facts
     )
+
+
+def likelihood_widening(excess: float, width: float = _CHECK_WIDTH) -> float:
+    """By how much the likelihood is too narrow where the check's posteriors are by the factor `excess`.
+
+    With a prior `width` times as wide as the likelihood, which is right, the mean square z of a likelihood that is too
+    narrow by the factor f is (f^2 + width^-2) / (1 + width^-2).
+    """
+    return math.sqrt(1 + (excess * excess - 1) * (1 + width**-2))
 
 
 def log_density(z: Float[Tensor, "B m"], std: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
