@@ -103,8 +103,37 @@ def test_gradient_of_a_stack_is_that_of_each_network(targets):
     )
 
 
+@pytest.mark.parametrize(
+    ("losses", "cycles"),
+    [
+        ([1.0, 0.9, 0.86, 0.5], 4),  # gains of 0.1 and 0.04: the last cycle should bring 0.016
+        ([1.0, 0.9, 0.895, 0.5], 3),  # 0.1 and 0.005: it should bring 0.00025, less than is worth its time
+        ([1.0, 0.999, 0.5, 0.4], 2),
+        ([1.0, 1.2, 0.5, 0.4], 2),  # overfitting
+    ],
+)
+def test_cycles_go_on_while_the_next_one_is_worth_its_time(monkeypatch, losses, cycles):
+    told = iter([5.0, *losses])
+    monkeypatch.setattr(training._Learner, "_held_out_loss", lambda self: next(told))
+    trained(*data(300, 17), *data(60, 18), epochs=2, seed=0)
+    assert len(list(told)) == len(losses) - cycles
+
+
+def test_strays_among_the_held_out_simulations_do_not_decide():
+    """With them any narrower law looks worse, and the network would stay at the linear regression."""
+    u, y = data(2000, 8)
+    held_u, held_y = data(500, 9)
+    usual = trained(u, y, held_u[5:], held_y[5:], epochs=20, seed=10)
+    held_y[:5] += 1000.0
+    network = trained(u, y, held_u, held_y, epochs=20, seed=10)
+    fresh_u, fresh_y = data(2000, 19)
+    assert float(network.loss(fresh_u, fresh_y).mean()) == pytest.approx(
+        float(usual.loss(fresh_u, fresh_y).mean()), abs=0.02
+    )
+
+
 def test_networks_trained_together_equal_those_trained_alone():
-    """Also where one takes a cycle back and smaller steps from then on, and the other does not."""
+    """Also where one needs fewer cycles than the other."""
     simulations = [Simulations(*data(1000, 12), *data(200, 13)), Simulations(*data(1000, 14), *data(30, 15))]
     together = train(simulations, [1, 2], epochs=30)
     alone = [train([one], [seed], epochs=30)[0] for one, seed in zip(simulations, (1, 2), strict=True)]
