@@ -5,7 +5,8 @@ import time
 import pytest
 import torch
 
-from tallsbi.summaries.crossfit import average, crossfit, departures
+from tallsbi.summaries.crossfit import average, crossfit, departures, is_bimodal
+from tallsbi.summaries.regression import ConditionalGaussian
 
 
 def simulated(rows, seed):
@@ -26,6 +27,25 @@ def test_law_is_that_of_simulations_no_network_has_seen(rows):
     shown = departures(learnt.laws, fresh_v, learnt.phi(average(learnt.regressions, fresh_x))).mean()
     # As exact as the tenth of the rows that are held out can say it: 80 or 800 numbers.
     assert learnt.noise + learnt.variance == pytest.approx(float(shown), rel=0.3 if rows == 400 else 0.12)
+
+
+def residuals(*values):
+    """A regression that leaves these, and takes no notice of u."""
+    network = ConditionalGaussian(1, 1).requires_grad_(False)
+    for parameter in network.parameters():
+        parameter.zero_()
+    y = torch.cat(values)[:, None]
+    return network, torch.zeros_like(y), y
+
+
+def test_two_modes_are_seen_and_strays_are_not_taken_for_them():
+    z = torch.randn(2000, generator=torch.Generator().manual_seed(9))
+    two = torch.cat([0.3 * z[:1000] - 2, 0.3 * z[1000:] + 2])
+    strays = torch.full((5,), 300.0)
+    assert not is_bimodal(*residuals(z))
+    assert not is_bimodal(*residuals(z, strays))
+    assert is_bimodal(*residuals(two))
+    assert is_bimodal(*residuals(two, strays))
 
 
 def test_fewer_simulations_say_less_of_the_law():

@@ -31,6 +31,8 @@ _REGRESSION_DEPTH, _LAW_DEPTH = 4, 3
 _HELD_OUT_SHARE = 0.1  # of the simulations, and at least
 _FEWEST_HELD_OUT = 20
 _BIMODAL_KURTOSIS = 1.6  # a normal law has 3, a uniform one 1.8, two narrow modes 1
+_FEWEST_UNCERTAIN = 200  # rows whose kurtosis is looked at apart
+_FARTHEST_RESIDUAL = 4.0  # standard deviations; strays beyond must not hide how the others lie
 _TRIMMED_SHARE = 0.05  # of the largest disagreements between laws
 _LARGEST_DEPARTURE = 36.0  # squared: one stray simulation must not decide
 _LEAST_DEPARTURE = 1e-4  # squared: a simulator without noise departs by nothing
@@ -68,7 +70,7 @@ def crossfit(
         return train(data, seeds, epochs, share * max(0.0, end - time.monotonic()), depth)
 
     regressions = learn(u, v, "regression", 0.5, _REGRESSION_DEPTH)
-    if _is_bimodal(regressions[0], u[held], v[held]):
+    if is_bimodal(regressions[0], u[held], v[held]):
         return None
     single = torch.zeros_like(v)
     for fold, rows in enumerate(folds):
@@ -98,11 +100,24 @@ def departures(laws: Networks, v: Float[Tensor, "N m"], summary: Float[Tensor, "
 
 
 @torch.no_grad()
-def _is_bimodal(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
-    """Whether the residuals of a parameter are at two ends and hardly between."""
-    residual = regression.standardised(u, v)[0].double()
-    z = ((residual - residual.mean(0)) / residual.std(0)).clamp(-5, 5)
-    return bool((z.pow(4).mean(0) < _BIMODAL_KURTOSIS).any())
+def is_bimodal(regression: ConditionalGaussian, u: Float[Tensor, "V d"], v: Float[Tensor, "V m"]) -> bool:
+    """Whether the residuals of a parameter are at two ends and hardly between, of all rows or of the least certain.
+
+    Two modes that are close together look like one, and the farther apart they are, the wider is the regression.
+    """
+    residual, log_diagonal = (values.double() for values in regression.standardised(u, v))
+    least_certain = log_diagonal.argsort(0)[: max(_FEWEST_UNCERTAIN, len(v) // 3)]
+    kurtoses = torch.stack([_kurtosis(residual), _kurtosis(residual.gather(0, least_certain))])
+    return bool((kurtoses < _BIMODAL_KURTOSIS).any())
+
+
+def _kurtosis(residual: Float[Tensor, "V m"]) -> Float[Tensor, "m"]:
+    """Without strays; of values that are all equal, as in a simulation without noise, it is not a number."""
+    low, middle, high = torch.quantile(residual, torch.tensor([0.25, 0.5, 0.75]).to(residual), 0)
+    near = (residual - middle).abs() <= _FARTHEST_RESIDUAL * (high - low) / 1.349
+    centre = (near * residual).sum(0) / near.sum(0)
+    second, fourth = ((near * (residual - centre).pow(k)).sum(0) / near.sum(0) for k in (2, 4))
+    return fourth / second.square()
 
 
 @torch.no_grad()
