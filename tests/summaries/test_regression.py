@@ -114,9 +114,21 @@ def test_gradient_of_a_stack_is_that_of_each_network(targets):
 )
 def test_cycles_go_on_while_the_next_one_is_worth_its_time(monkeypatch, losses, cycles):
     told = iter([5.0, *losses])
-    monkeypatch.setattr(training._Learner, "_held_out_loss", lambda self: next(told))
+    monkeypatch.setattr(
+        training._Learner, "_held_out_losses", lambda self: torch.full((60,), next(told)).double()
+    )
     trained(*data(300, 17), *data(60, 18), epochs=2, seed=0)
     assert len(list(told)) == len(losses) - cycles
+
+
+def test_a_linear_law_stays_a_linear_regression():
+    """The network could only add noise of its own, which grows with the number of observations."""
+    generator = torch.Generator().manual_seed(20)
+    u = torch.randn(5000, 2, generator=generator)
+    y = u @ torch.tensor([[1.0, 0.5], [0.0, 2.0]]) + torch.randn(5000, 2, generator=generator)
+    network = trained(u[:4000], y[:4000], u[4000:], y[4000:], epochs=20, seed=21)
+    start = ConditionalGaussian.start(u[:4000], y[:4000], 21)
+    assert all(torch.equal(a, b) for a, b in zip(network.parameters(), start.parameters(), strict=True))
 
 
 def test_strays_among_the_held_out_simulations_do_not_decide():

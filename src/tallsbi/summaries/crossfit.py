@@ -13,10 +13,11 @@ K laws are learnt, each again without one fold. The jackknife over these folds e
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from tallsbi.random import integer_seed
@@ -38,6 +39,7 @@ _LARGEST_DEPARTURE = 36.0  # squared: one stray simulation must not decide
 _LEAST_DEPARTURE = 1e-4  # squared: a simulator without noise departs by nothing
 
 Networks = tuple[ConditionalGaussian, ...]
+Rows = Sequence[Int[Tensor, "V"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +63,16 @@ def crossfit(
     held, folds = order[:count], order[count:].tensor_split(_FOLDS)
     end = time.monotonic() + seconds
 
-    def learn(inputs: Tensor, targets: Tensor, name: str, share: float, depth: int) -> Networks:
+    def learn(inputs: Tensor, targets: Tensor, name: str, share: float, depth: int, judges: Rows) -> Networks:
         data = []
         for fold in range(_FOLDS):
             rows = torch.cat([fold_rows for number, fold_rows in enumerate(folds) if number != fold])
-            data.append(Simulations(inputs[rows], targets[rows], inputs[held], targets[held]))
+            data.append(Simulations(inputs[rows], targets[rows], inputs[judges[fold]], targets[judges[fold]]))
         seeds = [integer_seed(seed, "summaries", f"{name}{fold}") for fold in range(_FOLDS)]
         return train(data, seeds, epochs, share * max(0.0, end - time.monotonic()), depth)
 
-    regressions = learn(u, v, "regression", 0.5, _REGRESSION_DEPTH)
+    # A regression must not know the simulations of its fold in any way; a law may be judged by them.
+    regressions = learn(u, v, "regression", 0.5, _REGRESSION_DEPTH, [held] * _FOLDS)
     if is_bimodal(regressions[0], u[held], v[held]):
         return None
     single = torch.zeros_like(v)
@@ -78,7 +81,7 @@ def crossfit(
             single[unseen] = average(regressions[fold : fold + 1], u[unseen])
     phi = Whitening.of(single[torch.cat(folds)])
     y = phi(single)
-    laws = learn(v, y, "law", 1.0, _LAW_DEPTH)
+    laws = learn(v, y, "law", 1.0, _LAW_DEPTH, [torch.cat([held, fold]) for fold in folds])
     departure = departures(laws, v[held], phi(average(regressions, u[held])))
     total = max(_LEAST_DEPARTURE, float(departure.clamp_max(_LARGEST_DEPARTURE).mean()))
     variance = min(_trimmed_mean(jackknife(laws, v[held])), total)

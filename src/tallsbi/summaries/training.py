@@ -2,9 +2,10 @@
 
 Adam in cycles, each twice as long as the one before, until the held-out loss does not improve any more, or the gains
 fall so fast that the longest cycle would not be worth its time. The weights with the lowest held-out loss are kept. Few
-rows are learnt in the first cycle, and later ones overfit; where noise is small, the last cycle decides. Where the
-first one leaves the linear regression for something worse, its steps were too long: it is taken back, and the next ones
-take smaller steps.
+rows are learnt in the first cycle, and later ones overfit; where noise is small, the last cycle decides.
+
+A network begins as a linear regression, and stays one unless it becomes better by more than chance. Where the first
+cycle does not achieve that, it is taken back, and the next ones take smaller steps.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from tallsbi.summaries.stack import Stack
 from tallsbi.training.adam import Adam
 
 _RATE, _WARM_UP = 8e-3, 0.03  # an eighth leaves narrow posteriors 1.6 times as wide (docs/research.md)
-_RETREAT = 0.25  # factor on the rate after a first cycle that made the held-out loss worse
+_RETREAT = 0.25  # factor on the rate after a first cycle that was no better than the linear regression
 _BATCH = 256
 _LARGEST_GRADIENT = 10.0
 # Lengths relative to `epochs`; the learning rate falls to zero in each.
 _CYCLES = (1 / 7, 2 / 7, 4 / 7, 8 / 7)
 _LEAST_IMPROVEMENT = 1e-3  # of the held-out loss per target; a cycle that brings less is the last
 _STRAYS = 0.01  # of the held-out rows, those with the largest losses: they would decide for all others
+_CHANCE = 2.0  # standard errors: by how much a linear regression must be beaten
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +75,17 @@ class _Learner:
         self.data, self.rate, self.done = data, _RATE, False
         self.network = ConditionalGaussian.start(data.u, data.y, seed, depth)
         self.generator = torch.Generator().manual_seed(seed)
-        self._keep(self._held_out_loss())
+        self._linear = True  # so far
         self._gains: list[float] = []  # of the held-out loss, by the cycles since the last retreat
+        self._keep(self._held_out_losses())
 
     def judge(self) -> None:
         """After a cycle: keeps the weights if they are the best, and decides how to go on."""
-        loss, least = self._held_out_loss(), _LEAST_IMPROVEMENT * self.network.targets
-        gain = self._lowest - loss
-        if gain > 0:
-            self._keep(loss)
+        losses, least = self._held_out_losses(), _LEAST_IMPROVEMENT * self.network.targets
+        gain = _mean(self._losses) - _mean(losses)
+        if gain > (_chance(self._losses - losses) if self._linear else 0.0):
+            self._linear = False
+            self._keep(losses)
         elif not self._gains and self.rate == _RATE:
             self.network.load_state_dict(self._weights)
             self.rate *= _RETREAT
@@ -96,16 +100,32 @@ class _Learner:
         # Parameters of their own: those of a stack would keep the whole stack in memory.
         return copy.deepcopy(self.network).requires_grad_(False)
 
-    def _keep(self, loss: float) -> None:
+    def _keep(self, losses: Float[Tensor, "V"]) -> None:
         self._weights = {key: value.clone() for key, value in self.network.state_dict().items()}
-        self._lowest = loss
+        self._losses = losses
 
     @torch.no_grad()
-    def _held_out_loss(self) -> float:
-        losses = self.network.loss(self.data.held_u, self.data.held_y).double()
-        if not bool(losses.isfinite().all()):
-            return math.inf
-        return float(losses.sort().values[: max(1, round((1 - _STRAYS) * len(losses)))].mean())
+    def _held_out_losses(self) -> Float[Tensor, "V"]:
+        return self.network.loss(self.data.held_u, self.data.held_y).double()
+
+
+def _mean(losses: Float[Tensor, "V"]) -> float:
+    """Without strays."""
+    if not bool(losses.isfinite().all()):
+        return math.inf
+    return float(losses.sort().values[: _usual(len(losses))].mean())
+
+
+def _chance(differences: Float[Tensor, "V"]) -> float:
+    """What a mean difference may be by chance, without the largest ones."""
+    count = _usual(len(differences))
+    usual = differences.gather(0, differences.abs().argsort()[:count])
+    return _CHANCE * float(usual.std()) / math.sqrt(count)
+
+
+def _usual(count: int) -> int:
+    """How many of the held-out rows are no strays."""
+    return max(1, round((1 - _STRAYS) * count))
 
 
 def _cycle(learners: Sequence[_Learner], steps: int, batch: int, shortest: int, end: float) -> None:
