@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from tallsbi.random import integer_seed
@@ -39,7 +39,6 @@ _LARGEST_DEPARTURE = 36.0  # squared: one stray simulation must not decide
 _LEAST_DEPARTURE = 1e-4  # squared: a simulator without noise departs by nothing
 
 Networks = tuple[ConditionalGaussian, ...]
-Rows = Sequence[Int[Tensor, "V"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,9 @@ def crossfit(
     held, folds = order[:count], order[count:].tensor_split(_FOLDS)
     end = time.monotonic() + seconds
 
-    def learn(inputs: Tensor, targets: Tensor, name: str, share: float, depth: int, judges: Rows) -> Networks:
+    def learn(
+        inputs: Tensor, targets: Tensor, name: str, share: float, depth: int, judges: Sequence[Tensor]
+    ) -> Networks:
         data = []
         for fold in range(_FOLDS):
             rows = torch.cat([fold_rows for number, fold_rows in enumerate(folds) if number != fold])
