@@ -1,5 +1,7 @@
 """Regressions with a full covariance that depends on the input, several of them at once."""
 
+import math
+
 import pytest
 import torch
 from torch.nn.utils import parameters_to_vector
@@ -119,6 +121,17 @@ def test_cycles_go_on_while_the_next_one_is_worth_its_time(monkeypatch, losses, 
     )
     trained(*data(300, 17), *data(60, 18), epochs=2, seed=0)
     assert len(list(told)) == len(losses) - cycles
+
+
+def test_a_linear_regression_without_a_finite_loss_is_left(monkeypatch):
+    told = iter([math.inf, 1.0, 1.1])
+    monkeypatch.setattr(
+        training._Learner, "_held_out_losses", lambda self: torch.full((60,), next(told)).double()
+    )
+    u, y = data(300, 17)
+    network = trained(u, y, *data(60, 18), epochs=2, seed=0)
+    start = ConditionalGaussian.start(u, y, 0)
+    assert not torch.equal(network.layers[0].weight, start.layers[0].weight)
 
 
 def test_a_linear_law_stays_a_linear_regression():

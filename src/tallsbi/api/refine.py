@@ -55,9 +55,7 @@ _FEWEST_CHECK_DATASETS, _MOST_CHECK_DATASETS = 20, 50
 _COMPARED_DATASETS = 10  # of these, with the posterior before as well
 _ROUND_SHARES = (0.3, 0.3, 0.15, 0.25)  # of the simulations that are not for the check
 _WIDTH = 3.0  # of proposals, in posterior standard deviations
-_CHECK_WIDTH = (
-    1.0  # of the check, in the same unit: farther out the law is less right than where the posterior is
-)
+_CHECK_WIDTH = 1.0  # of the check, likewise: farther out the law is less right than at the posterior
 _MAP_LOSS = 0.03  # share of the information that noise in the map of features may cost
 _EDGE = 0.7  # of the region's squared radius, where its edge begins
 _LARGEST_EDGE_MASS = 0.05  # of the posterior

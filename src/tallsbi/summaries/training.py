@@ -117,10 +117,12 @@ def _mean(losses: Float[Tensor, "V"]) -> float:
 
 
 def _chance(differences: Float[Tensor, "V"]) -> float:
-    """What a mean difference may be by chance, without the largest ones."""
+    """What a mean difference may be by chance, without the largest ones; nothing where one side is infinite."""
+    if not bool(differences.isfinite().all()):
+        return 0.0
     count = _usual(len(differences))
     usual = differences.gather(0, differences.abs().argsort()[:count])
-    return _CHANCE * float(usual.std()) / math.sqrt(count)
+    return _CHANCE * float(usual.std(correction=0)) / math.sqrt(count)
 
 
 def _usual(count: int) -> int:
