@@ -10,7 +10,10 @@ from tallsbi.study.stages.batches import batch_of, read_joined
 
 def dataset(size: int) -> xr.Dataset:
     return xr.Dataset(
-        {"x": (("set", "feature"), np.arange(2.0 * size).reshape(size, 2))},
+        {
+            "x": (("set", "feature"), np.arange(2.0 * size).reshape(size, 2)),
+            "draws": ("n", np.array([500, 200])),  # not of a set: the same in every batch
+        },
         coords={"set": range(size)},
         attrs={"task": "sir"},
     )

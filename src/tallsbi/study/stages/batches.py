@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tallsbi.storage.files import read_dataset
 from tallsbi.study.settings.batch import share
@@ -31,7 +31,8 @@ def read_joined(names: Sequence[str], paths: Sequence[str | Path], dim: str) -> 
         raise ValueError(f"{len(paths)} files cannot be the batches of {len(names)} datasets")
     batches = [read_dataset(path) for path in paths]
     grouped = {name: batches[i * count : (i + 1) * count] for i, name in enumerate(names)}
-    return {
-        name: group[0] if count == 1 else xr.concat(group, dim, combine_attrs="override", join="exact")
-        for name, group in grouped.items()
-    }
+    # What has not this dimension is the same in all batches, and stays as it is.
+    how: dict[str, Any] = {
+        "data_vars": "minimal", "coords": "minimal", "compat": "equals", "combine_attrs": "override", "join": "exact"
+    }  # fmt: skip
+    return {name: group[0] if count == 1 else xr.concat(group, dim, **how) for name, group in grouped.items()}
