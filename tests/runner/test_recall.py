@@ -209,8 +209,14 @@ def test_bytes_of_another_setting_outdate_what_was_made_of_them(run):
     assert params(B)[-1] == f"{A} has other content"
 
 
-def test_a_benchmark_that_looks_old_gets_a_new_time(run):
-    """Snakemake takes it for an output: older than an input, it would have the job run again."""
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_benchmark_that_looks_old_gets_a_new_time(run, is_there):
+    """Snakemake takes it for an output: older than an input, it would have the job run again.
+
+    Also where the output itself is not there, such as samples, and nobody asks for it.
+    """
+    if not is_there:
+        os.unlink(B)
     recall.recall(FOLDER)
     benchmark = FOLDER / "records" / "b.tsv"
     benchmark.write_text("s\n1\n")

@@ -19,7 +19,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -197,8 +197,9 @@ def _compare(
         times += [newest[path] for path in origin.inputs if path in newest]
         newest |= dict.fromkeys(origin.outputs, max(times, default=0))
         outputs = [path for path in origin.outputs if os.path.isfile(path)]
-        if not outputs:
-            continue  # if anybody asks for them, Snakemake makes them
+        if not outputs:  # if anybody asks for them, Snakemake makes them
+            _date(_benchmarks(origin.outputs, folder), newest[origin.outputs[0]], checksums)
+            continue
         damaged = _differing(origin, origins.written_files(outputs), checksums.of)
         watched = (
             path for path in origin.inputs if not path.startswith("results/") or folder in Path(path).parents
@@ -214,13 +215,23 @@ def _compare(
         products = [*outputs, *_benchmarks(outputs, folder)]
         looks_old = not signs and min(map(_time, products)) < newest[outputs[0]]
         if looks_old:
-            now = max(newest[outputs[0]], time.time_ns())
-            findings.unfixable += [path for path in products if not checksums.touch(path, now)]
+            findings.unfixable += _date(products, newest[outputs[0]], checksums)
         findings.jobs += (any(rewritten) or looks_old) and not signs
 
 
+def _date(paths: Sequence[str], newest: int, checksums: Checksums) -> list[str]:
+    """Makes files of one job no older than `newest`, if one is; returns those whose time this user cannot change."""
+    if not paths or min(map(_time, paths)) >= newest:
+        return []
+    now = max(newest, time.time_ns())
+    return [path for path in paths if not checksums.touch(path, now)]
+
+
 def _benchmarks(outputs: Iterable[str], folder: Path) -> list[str]:
-    """The records of what the jobs took, beside the origins of these outputs: Snakemake counts them as outputs."""
+    """The records of what the jobs took, beside the origins of these outputs.
+
+    Snakemake counts them as outputs, also where they alone are left: a job with a large file that was not copied.
+    """
     paths = {folder / origins.FOLDER / Path(path).relative_to(folder).with_suffix(".tsv") for path in outputs}
     return sorted(str(path) for path in paths if path.is_file())
 
