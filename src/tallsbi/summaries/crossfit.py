@@ -23,7 +23,7 @@ from torch import Tensor
 from tallsbi.random import integer_seed
 from tallsbi.summaries.maps import Whitening
 from tallsbi.summaries.regression import ConditionalGaussian, apply
-from tallsbi.summaries.training import Simulations, train
+from tallsbi.summaries.training import Simulations, train, trimmed_mean
 
 EPOCHS = 40
 LEAST_NOISE_SHARE = 0.1  # of a single summary's squared departure: never counted as error of h
@@ -85,7 +85,7 @@ def crossfit(
     laws = learn(v, y, "law", 1.0, _LAW_DEPTH, [torch.cat([held, fold]) for fold in folds])
     departure = departures(laws, v[held], phi(average(regressions, u[held])))
     total = max(_LEAST_DEPARTURE, float(departure.clamp_max(_LARGEST_DEPARTURE).mean()))
-    variance = min(_trimmed_mean(jackknife(laws, v[held])), total)
+    variance = min(trimmed_mean(jackknife(laws, v[held]), _TRIMMED_SHARE), total)
     noise = max(total - variance, LEAST_NOISE_SHARE * total)
     return Learnt(regressions, phi, laws, noise, variance)
 
@@ -131,8 +131,3 @@ def jackknife(laws: Networks, v: Float[Tensor, "N m"]) -> Float[Tensor, "N"]:
     centre = torch.stack([mean for mean, _, _ in outputs]).mean(0)
     squares = torch.stack([apply(root, mean - centre).square().mean(1) for mean, root, _ in outputs]).sum(0)
     return squares.double() * (len(laws) - 1) / len(laws)
-
-
-def _trimmed_mean(values: Float[Tensor, "V"]) -> float:
-    """Without the largest."""
-    return float(values.sort().values[: max(1, round((1 - _TRIMMED_SHARE) * len(values)))].mean())

@@ -109,25 +109,27 @@ class _Learner:
         return self.network.loss(self.data.held_u, self.data.held_y).double()
 
 
+def trimmed_mean(values: Float[Tensor, "V"], share: float) -> float:
+    """Without the largest `share` of them."""
+    return float(values.sort().values[: _kept(len(values), share)].mean())
+
+
+def _kept(count: int, share: float) -> int:
+    return max(1, round((1 - share) * count))
+
+
 def _mean(losses: Float[Tensor, "V"]) -> float:
     """Without strays."""
-    if not bool(losses.isfinite().all()):
-        return math.inf
-    return float(losses.sort().values[: _usual(len(losses))].mean())
+    return trimmed_mean(losses, _STRAYS) if bool(losses.isfinite().all()) else math.inf
 
 
 def _chance(differences: Float[Tensor, "V"]) -> float:
     """What a mean difference may be by chance, without the largest ones; nothing where one side is infinite."""
     if not bool(differences.isfinite().all()):
         return 0.0
-    count = _usual(len(differences))
+    count = _kept(len(differences), _STRAYS)
     usual = differences.gather(0, differences.abs().argsort()[:count])
     return _CHANCE * float(usual.std(correction=0)) / math.sqrt(count)
-
-
-def _usual(count: int) -> int:
-    """How many of the held-out rows are no strays."""
-    return max(1, round((1 - _STRAYS) * count))
 
 
 def _cycle(learners: Sequence[_Learner], steps: int, batch: int, shortest: int, end: float) -> None:
