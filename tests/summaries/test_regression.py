@@ -22,6 +22,15 @@ def data(rows, seed):
     return u, torch.cat([u.sin() + spread * z[:, :1], u + second], 1)
 
 
+def tell(monkeypatch, losses):
+    """These held-out losses, before the first cycle and after each, whatever the network is; what is not yet told."""
+    told = iter(losses)
+    monkeypatch.setattr(
+        training._Learner, "_held_out_losses", lambda self: torch.full((60,), next(told)).double()
+    )
+    return told
+
+
 def trained(*simulations, seed, **settings):
     """One network alone."""
     return train([Simulations(*simulations)], [seed], **settings)[0]
@@ -115,19 +124,13 @@ def test_gradient_of_a_stack_is_that_of_each_network(targets):
     ],
 )
 def test_cycles_go_on_while_the_next_one_is_worth_its_time(monkeypatch, losses, cycles):
-    told = iter([5.0, *losses])
-    monkeypatch.setattr(
-        training._Learner, "_held_out_losses", lambda self: torch.full((60,), next(told)).double()
-    )
+    told = tell(monkeypatch, [5.0, *losses])
     trained(*data(300, 17), *data(60, 18), epochs=2, seed=0)
     assert len(list(told)) == len(losses) - cycles
 
 
 def test_a_linear_regression_without_a_finite_loss_is_left(monkeypatch):
-    told = iter([math.inf, 1.0, 1.1])
-    monkeypatch.setattr(
-        training._Learner, "_held_out_losses", lambda self: torch.full((60,), next(told)).double()
-    )
+    tell(monkeypatch, [math.inf, 1.0, 1.1])
     u, y = data(300, 17)
     network = trained(u, y, *data(60, 18), epochs=2, seed=0)
     start = ConditionalGaussian.start(u, y, 0)
